@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "diagnose/finding.h"
+#include "diagnose/rule.h"
+#include "machine/machine.h"
+
+namespace gpuwright {
+
+enum class RungState {
+  kRight,          ///< Everything looked at is as it should be.
+  kBroken,         ///< An error whose cause lies here.
+  kFollows,        ///< Does not work because a lower rung is broken.
+  kUnknown,        ///< Something that would decide could not be read.
+  kNotApplicable,  ///< Nothing of the kind is here: no Python, no framework.
+  kNotJudged,      ///< This command does not look at it (work, speed), or --only left it out.
+};
+
+struct RungResult {
+  Rung rung = Rung::kHost;
+  RungState state = RungState::kUnknown;
+  std::string summary;           ///< One line: "driver 550.54.15, open module, 2 GPUs".
+  std::optional<Rung> because;   ///< For kFollows: the rung that is broken.
+};
+
+enum class Answer { kUses, kDoesNot, kCannotTell };
+
+/// Whether one framework will use the GPU.
+struct FrameworkAnswer {
+  std::string framework;         ///< "tensorflow"
+  std::string version;           ///< "2.21.0"; empty when unknown.
+  Answer answer = Answer::kCannotTell;
+  std::vector<std::string> gpus; ///< For kUses: "0 (NVIDIA H200, 0000:00:06.0)".
+  std::string because;           ///< For the other two: one sentence.
+  std::string finding_id;        ///< Of the finding that decides; empty otherwise.
+  std::string confidence;        ///< "high", "medium"
+  std::vector<std::string> caveats;  ///< What remains unseen.
+};
+
+enum class Outcome { kRight, kProblems, kUndecided };
+
+struct Undecision {
+  std::string id;
+  Rung rung = Rung::kHost;
+  std::vector<Evidence> missing;
+};
+
+struct Diagnosis {
+  Outcome outcome = Outcome::kUndecided;
+  std::string verdict;                     ///< The first line of the report.
+  std::vector<RungResult> rungs;           ///< All of them, lowest first.
+  std::vector<Finding> findings;           ///< Causes first: by rung, then severity; consequences are left out.
+  std::vector<FrameworkAnswer> frameworks;
+  std::vector<Undecision> undecided;
+};
+
+struct DiagnoseOptions {
+  std::optional<Rung> only;                ///< Judge this rung alone.
+  std::string framework;                   ///< Judge this framework alone; empty for all.
+};
+
+/// Judges the machine. Pure: the same machine and catalogue give the same diagnosis.
+Diagnosis diagnose(const Machine& machine, const Catalog& catalog,
+                   const DiagnoseOptions& options = {});
+
+/// All rules, lowest rung first, with the rung of each.
+struct RungRules {
+  Rung rung;
+  std::span<const Rule> rules;
+};
+std::vector<RungRules> all_rules();
+
+}  // namespace gpuwright

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "catalog/catalog.h"
+#include "diagnose/finding.h"
+#include "machine/machine.h"
+
+// A rule is a pure function and a row. To add one: write the function in diagnose/<rung>.cpp, add
+// its row to that file's table, write docs/findings/<id>.md, add a case where it speaks under
+// tests/cases/. A test fails for an id without page or speaking case, and for one that speaks on a
+// healthy machine.
+
+namespace gpuwright {
+
+/// The question does not arise on this machine.
+struct NotApplicable {};
+/// What the rule looks at is as it should be.
+struct Fine {};
+/// A fact that would decide is unknown; the facts in question.
+struct Undecided {
+  std::vector<Evidence> missing;
+};
+/// The four outcomes are types, so that "could not look" cannot be mistaken for "fine".
+/// A rule that can hit several things at once (two GPUs, two frameworks) gives several findings.
+using Verdict = std::variant<NotApplicable, Fine, Undecided, Finding, std::vector<Finding>>;
+
+struct Rule {
+  const char* id;      ///< "<rung>.<slug>"
+  const char* holds;   ///< What is true on a sound machine, one line.
+  Verdict (*judge)(const Machine&, const Catalog&);
+};
+
+/// "value (source)" of a fact, or that it is absent or unknown and why.
+template <class T>
+Evidence cite(const char* what, const Fact<T>& fact);
+Evidence cite_text(const char* what, bool known, bool absent, const std::string& value,
+                   const std::string& reason, const std::string& source);
+
+inline std::string fact_text(const std::string& value) { return value; }
+inline std::string fact_text(const Version& value) { return value.text(); }
+inline std::string fact_text(bool value) { return value ? "yes" : "no"; }
+inline std::string fact_text(std::uint64_t value) { return std::to_string(value); }
+inline std::string fact_text(const std::vector<std::string>& value) {
+  std::string out;
+  for (const auto& item : value) out += (out.empty() ? "" : ", ") + item;
+  return out.empty() ? "none" : out;
+}
+
+template <class T>
+Evidence cite(const char* what, const Fact<T>& fact) {
+  return cite_text(what, fact.is_known(), fact.is_absent(),
+                   fact.is_known() ? fact_text(*fact) : std::string(), fact.reason(), fact.source());
+}
+
+/// The rules of one rung, in order of judging.
+std::span<const Rule> host_rules();
+std::span<const Rule> hardware_rules();
+std::span<const Rule> driver_rules();
+std::span<const Rule> cuda_rules();
+std::span<const Rule> library_rules();
+std::span<const Rule> python_rules();
+std::span<const Rule> framework_rules();
+
+}  // namespace gpuwright
