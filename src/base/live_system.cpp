@@ -291,7 +291,9 @@ class LiveSystem : public System {
   // root we walk ourselves, since openat2(RESOLVE_IN_ROOT) is missing on RHEL 8 and in gVisor.
   Result<std::string> real(const std::string& path, bool follow_last) const {
     if (root_.empty()) return path;
-    return walk(path, follow_last).transform([&](const std::string& inside) { return root_ + inside; });
+    return walk(path, follow_last).transform([&](const std::string& inside) {
+      return root_ + inside;
+    });
   }
 
   Result<std::string> walk(const std::string& path, bool follow_last) const {
@@ -336,12 +338,14 @@ class LiveSystem : public System {
     Identity who;
     const auto second = [&](std::string_view key) {
       const auto fields = words(value_after(*text, key).value_or(""));
-      return fields.size() > 1 ? static_cast<std::uint32_t>(parse_unsigned(fields[1]).value_or(0)) : 0;
+      return fields.size() > 1 ? static_cast<std::uint32_t>(parse_unsigned(fields[1]).value_or(0))
+                               : 0;
     };
     who.uid = second("Uid:");
     who.gid = second("Gid:");
     for (const auto group : words(value_after(*text, "Groups:").value_or("")))
-      if (const auto id = parse_unsigned(group)) who.groups.push_back(static_cast<std::uint32_t>(*id));
+      if (const auto id = parse_unsigned(group))
+        who.groups.push_back(static_cast<std::uint32_t>(*id));
     return who;
   }
 

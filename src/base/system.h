@@ -12,18 +12,27 @@
 
 namespace gpuwright {
 
-enum class FileKind { kRegular, kDirectory, kSymlink, kCharacterDevice, kBlockDevice, kFifo, kSocket, kOther };
+enum class FileKind {
+  kRegular,
+  kDirectory,
+  kSymlink,
+  kCharacterDevice,
+  kBlockDevice,
+  kFifo,
+  kSocket,
+  kOther
+};
 
 /// What stat(2) tells about one file.
 struct FileStatus {
   FileKind kind = FileKind::kOther;
-  std::uint32_t mode = 0;       ///< Permission bits only, 0..07777.
+  std::uint32_t mode = 0;  ///< Permission bits only, 0..07777.
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
-  std::uint64_t size = 0;       ///< Bytes.
-  std::uint64_t device = 0;     ///< With inode: the identity of the file.
+  std::uint64_t size = 0;    ///< Bytes.
+  std::uint64_t device = 0;  ///< With inode: the identity of the file.
   std::uint64_t inode = 0;
-  std::uint32_t rdev_major = 0; ///< Of a device node, otherwise 0.
+  std::uint32_t rdev_major = 0;  ///< Of a device node, otherwise 0.
   std::uint32_t rdev_minor = 0;
   std::int64_t modified_s = 0;  ///< Seconds since the epoch.
 
@@ -49,8 +58,8 @@ class RandomAccessFile {
 
 /// Whose eyes look: credentials of this process.
 struct Identity {
-  std::uint32_t uid = 0;   ///< Effective.
-  std::uint32_t gid = 0;   ///< Effective.
+  std::uint32_t uid = 0;              ///< Effective.
+  std::uint32_t gid = 0;              ///< Effective.
   std::vector<std::uint32_t> groups;  ///< Supplementary.
 };
 

@@ -74,16 +74,36 @@ std::string join(const std::vector<std::string>& pieces, std::string_view separa
   return out;
 }
 
+namespace {
+
+// Characters of `pattern` that the one-character matcher at `at` takes when it accepts `c`: 1 for a
+// letter or '?', the length of a "[0-9]" class; 0 when it does not accept.
+std::size_t accepts(std::string_view pattern, std::size_t at, char c) {
+  if (at >= pattern.size()) return 0;
+  const auto close = pattern[at] == '[' ? pattern.find(']', at + 2) : std::string_view::npos;
+  if (close == std::string_view::npos) return pattern[at] == '?' || pattern[at] == c ? 1 : 0;
+  bool hit = false;
+  for (std::size_t i = at + 1; i < close; ++i) {
+    const bool range = i + 2 < close && pattern[i + 1] == '-';
+    hit = hit || (range ? pattern[i] <= c && c <= pattern[i + 2] : pattern[i] == c);
+    if (range) i += 2;
+  }
+  return hit ? close + 1 - at : 0;
+}
+
+}  // namespace
+
 bool glob_match(std::string_view pattern, std::string_view text) {
   // The usual two-finger walk: remember the last star and give it one more
   // character on every mismatch. Linear in practice, no recursion to blow up.
   std::size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
   while (t < text.size()) {
+    const std::size_t taken = accepts(pattern, p, text[t]);
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
       mark = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
+    } else if (taken > 0) {
+      p += taken;
       ++t;
     } else if (star != std::string_view::npos) {
       p = star + 1;
@@ -122,7 +142,11 @@ std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf5 ? 0 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+  const std::size_t length = lead >= 0xf5   ? 0
+                             : lead >= 0xf0 ? 4
+                             : lead >= 0xe0 ? 3
+                             : lead >= 0xc2 ? 2
+                                            : 0;
   if (length == 0 || length > text.size()) return 0;
   for (std::size_t i = 1; i < length; ++i)
     if ((byte(i) & 0xc0) != 0x80) return 0;

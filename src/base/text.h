@@ -32,7 +32,7 @@ std::optional<std::uint64_t> parse_unsigned(std::string_view text, int base = 10
 /// The pieces with `separator` between them.
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 
-/// True when `text` matches a shell pattern of `*` and `?` as a whole.
+/// True when `text` matches a shell pattern of `*`, `?` and `[a-z]` as a whole.
 bool glob_match(std::string_view pattern, std::string_view text);
 
 /// "a/b" from "a" and "b", with exactly one slash between.

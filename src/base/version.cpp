@@ -20,7 +20,9 @@ int suffix_rank(std::string_view suffix) {
 // "rc10" after "rc9": the letters first, then the number behind them.
 std::strong_ordering compare_suffix(std::string_view a, std::string_view b) {
   if (const auto rank = suffix_rank(a) <=> suffix_rank(b); rank != 0) return rank;
-  const auto letters = [](std::string_view s) { return s.substr(0, s.find_first_of("0123456789")); };
+  const auto letters = [](std::string_view s) {
+    return s.substr(0, s.find_first_of("0123456789"));
+  };
   const auto number = [](std::string_view s) {
     const auto at = s.find_first_of("0123456789");
     return at == std::string_view::npos ? 0 : parse_unsigned(s.substr(at)).value_or(0);

@@ -19,14 +19,17 @@ class Fact {
   /// A fact that no probe has touched.
   Fact() : state_(Unknown{"not looked at"}) {}
 
-  static Fact known(T value, std::string source) { return Fact(std::move(value), std::move(source)); }
+  static Fact known(T value, std::string source) {
+    return Fact(std::move(value), std::move(source));
+  }
   static Fact absent(std::string source) { return Fact(Absent{}, std::move(source)); }
   static Fact unknown(std::string source, std::string reason) {
     return Fact(Unknown{std::move(reason)}, std::move(source));
   }
   /// "Nothing of that name" is absent, every other failure unknown.
   static Fact from_error(std::string source, const Error& error) {
-    return is_not_there(error) ? absent(std::move(source)) : unknown(std::move(source), error.message);
+    return is_not_there(error) ? absent(std::move(source))
+                               : unknown(std::move(source), error.message);
   }
 
   bool is_known() const { return std::holds_alternative<T>(state_); }

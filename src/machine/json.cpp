@@ -39,7 +39,8 @@ Json write(const T& value) {
     return out;
   } else if constexpr (kIsStruct<T>) {
     Json out = Json::object();
-    std::apply([&](const auto&... f) { ((out[f.name] = write(value.*(f.member))), ...); }, kFields<T>);
+    std::apply([&](const auto&... f) { ((out[f.name] = write(value.*(f.member))), ...); },
+               kFields<T>);
     return out;
   } else if constexpr (IsVector<T>::value) {
     Json out = Json::array();
@@ -77,9 +78,8 @@ struct Reader {
       if (!from.is_object()) return refuse(place, "is not an object");
       std::apply(
           [&](const auto&... f) {
-            ((from.contains(f.name)
-                  ? read(from.at(f.name), into.*(f.member), place + "." + f.name)
-                  : void()),
+            ((from.contains(f.name) ? read(from.at(f.name), into.*(f.member), place + "." + f.name)
+                                    : void()),
              ...);
           },
           kFields<T>);
@@ -145,12 +145,14 @@ void collect(const T& value, const std::string& place, const std::string& source
     if (value.is_known()) {
       collect(*value, place, value.source(), out);
     } else {
-      out.push_back({place, value.is_absent() ? "absent" : "unknown: " + value.reason(), value.source()});
+      out.push_back(
+          {place, value.is_absent() ? "absent" : "unknown: " + value.reason(), value.source()});
     }
   } else if constexpr (kIsStruct<T>) {
     std::apply(
         [&](const auto&... f) {
-          (collect(value.*(f.member), place.empty() ? f.name : place + "." + f.name, source, out), ...);
+          (collect(value.*(f.member), place.empty() ? f.name : place + "." + f.name, source, out),
+           ...);
         },
         kFields<T>);
   } else if constexpr (IsVector<T>::value) {

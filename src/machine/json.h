@@ -12,7 +12,8 @@ namespace gpuwright {
 /// Raised by one whenever a field is renamed, removed or changes its meaning.
 inline constexpr int kSnapshotSchema = 1;
 
-/// {"schema": 1, "kind": "gpuwright-snapshot", "machine": {...}}. A fact is {"value": v, "source": s},
+/// {"schema": 1, "kind": "gpuwright-snapshot", "machine": {...}}. A fact is {"value": v, "source":
+/// s},
 /// {"absent": true, "source": s} or {"unknown": reason, "source": s}.
 nlohmann::ordered_json snapshot_to_json(const Machine& machine);
 
@@ -25,8 +26,8 @@ nlohmann::ordered_json snapshot_to_json(const Machine& machine);
 
 /// One line of `check --all`: dotted place, value as text, source.
 struct FactLine {
-  std::string place;   ///< "driver.module_version"
-  std::string value;   ///< "550.54.15", "absent", "unknown: permission denied"
+  std::string place;  ///< "driver.module_version"
+  std::string value;  ///< "550.54.15", "absent", "unknown: permission denied"
   std::string source;
 };
 std::vector<FactLine> fact_lines(const Machine& machine);
