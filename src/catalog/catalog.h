@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,14 +8,24 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/system.h"
 #include "base/version.h"
 
-// Typed access to the facts of catalog/*.toml, which are compiled into the binary and can be
-// replaced by a directory at run time. Each file is parsed on first use, so that a command pays only
-// for the tables it asks. Accessors never fail: a table that does not parse is a bug that the tests
-// find (built in) or an error of Catalog::from_directory (given by the user).
+// Typed access to the facts of catalog/*.toml. The tables are turned into constants when the
+// program is built, so that looking something up reads no file and parses no TOML; a directory of
+// TOML files can replace them at run time. Accessors never fail: what is in a Catalog has been
+// checked before, and "nothing" means that the catalogue does not know.
+//
+// Compute capabilities are Versions ("9.0"); fields say which column they come from where the name
+// does not tell. docs/catalog.md explains the tables.
 
 namespace gpuwright {
+
+/// Which flavour of NVIDIA's kernel modules a GPU needs or a driver branch offers.
+enum class ModuleFlavour { kProprietary, kOpen, kEither };
+
+/// "proprietary", "open", "either".
+std::string_view name_of(ModuleFlavour flavour);
 
 /// A GPU by its PCI device id, from gpus.toml.
 struct GpuModel {
@@ -27,58 +38,92 @@ struct GpuModel {
 
 /// One driver branch, from drivers.toml.
 struct DriverBranch {
-  std::uint64_t branch = 0;          ///< 550
-  Version cuda;                      ///< Highest CUDA it offers: "12.4".
-  std::vector<std::string> architectures;
-  std::string kernel_module;         ///< As written: flavours it offers.
+  std::uint64_t branch = 0;     ///< 550
+  std::optional<Version> cuda;  ///< Highest CUDA it offers ("12.4"); nothing when unconfirmed.
+  std::vector<std::string> architectures;  ///< That it drives: "Turing", "Ampere", ...
+  ModuleFlavour kernel_module = ModuleFlavour::kEither;  ///< Flavours it offers.
 };
 
 /// Which drivers and module flavour an architecture needs, from drivers.toml.
 struct ArchitectureSupport {
-  std::string architecture;
-  std::optional<std::uint64_t> first_branch;
-  std::optional<std::uint64_t> last_branch;  ///< Nothing while still supported.
-  std::string kernel_module;                 ///< "open only", "proprietary only", "both": as the row says.
+  std::string architecture;                   ///< "Pascal"
+  std::optional<std::uint64_t> first_branch;  ///< Nothing when not confirmed.
+  std::optional<std::uint64_t> last_branch;   ///< Nothing while still supported.
+  /// Flavours that can drive it. kEither still needs a branch that offers the open one (515 or
+  /// newer).
+  ModuleFlavour kernel_module = ModuleFlavour::kEither;
 };
 
-/// One TensorFlow minor series, from tensorflow.toml.
+/// One CUDA toolkit series, from cuda.toml.
+struct CudaSeries {
+  Version version;                        ///< "12.5"
+  std::vector<std::string> sonames;       ///< Of its run-time libraries.
+  std::vector<std::string> sm_supported;  ///< Compute capabilities that its nvcc accepts: "9.0".
+  std::optional<Version> ptx_isa;         ///< "8.5"
+};
+
+/// The cuDNN releases first..last (minor series, both inclusive), from cudnn.toml.
+struct CudnnSeries {
+  Version first, last;            ///< "9.7", "9.10"
+  std::string soname;             ///< "libcudnn.so.9"
+  std::optional<Version> cc_min;  ///< Lowest compute capability that it runs on.
+  std::optional<Version> cc_max;  ///< Newest one that NVIDIA's matrix names; newer may not run.
+};
+
+/// How a TensorFlow release tells that a GPU library is missing.
+enum class MissingLibraryLog {
+  kImportError,  ///< The import fails and names it.
+  kWarning,      ///< A warning names it.
+  kVerboseOnly,  ///< Named only with TF_CPP_MAX_VLOG_LEVEL=1; "Cannot dlopen" says no name.
+};
+
+/// One TensorFlow minor series (Linux x86_64 GPU build), from tensorflow.toml.
 struct TensorFlowRelease {
-  Version version;                       ///< "2.15"
-  std::optional<Version> cuda, cudnn;
-  std::vector<std::string> sonames;      ///< Opened before a GPU is registered, in order; one missing is no GPU.
-  std::vector<std::string> sonames_other;
-  std::vector<std::string> sm_sass, sm_ptx;   ///< "8.0"
-  std::optional<Version> driver_min;
-  std::optional<Version> glibc_min;
-  std::string missing_library_log;       ///< "import-error", "warning", "vlog1"
-  bool finds_wheels = false;             ///< Its RUNPATH reaches site-packages/nvidia.
-  bool needs_nvml = false;               ///< nvmlInit failing means no GPU.
+  Version version;                     ///< "2.15"
+  std::optional<Version> cuda, cudnn;  ///< Of the official build.
+  std::vector<std::string>
+      sonames;  ///< Opened before a GPU is registered, in order; one missing is no GPU.
+  std::vector<std::string> sonames_other;  ///< Opened later or when used.
+  std::vector<std::string> sm_sass;        ///< Compute capabilities with machine code: "8.0".
+  std::vector<std::string> sm_ptx;         ///< With PTX.
+  std::optional<Version> driver_min;       ///< Column driver_min_linux.
+  std::optional<Version> glibc_min;        ///< That the wheel's tag asks for.
+  MissingLibraryLog missing_library_log = MissingLibraryLog::kVerboseOnly;
+  std::string opener;  ///< Object in tensorflow/ that calls dlopen; empty when not confirmed.
+  std::vector<std::string> wheel_directories;  ///< "cublas": its RUNPATH reaches nvidia/cublas/lib.
+  bool finds_wheels = false;  ///< wheel_directories hold all libraries of `sonames`.
+  bool needs_nvml = false;    ///< nvmlInit failing means no GPU.
 };
 
 /// One PyTorch build, from pytorch.toml.
 struct TorchBuild {
-  Version version;                       ///< "2.11"
-  std::string variant;                   ///< "cu130"
+  Version version;                     ///< "2.11"
+  std::string variant;                 ///< "cu130"
+  std::string architecture;            ///< "x86_64", "aarch64"
+  std::optional<Version> cuda, cudnn;  ///< Of the build.
   std::vector<std::string> sm_sass, sm_ptx;
   std::optional<Version> driver_min;
 };
 
 /// One JAX build, from jax.toml.
 struct JaxBuild {
-  Version version;                       ///< "0.11.2"
-  std::uint64_t cuda_major = 0;          ///< 12, 13
-  std::optional<Version> cuda, cudnn;
+  Version version;                             ///< "0.11.2"
+  std::uint64_t cuda_major = 0;                ///< 12, 13
+  std::optional<Version> cuda, cudnn;          ///< Built with; nothing when not confirmed.
+  std::optional<Version> cuda_min, cudnn_min;  ///< Oldest accepted at run time.
   std::vector<std::string> sm_sass, sm_ptx;
   std::optional<Version> driver_min;
+  bool needs_nvml = false;  ///< nvmlInit failing means no GPU.
 };
 
 class Catalog {
  public:
   /// The tables compiled into the binary.
   static const Catalog& built_in();
-  /// Tables from DIR/*.toml; a file that is not there is taken from the binary. All are parsed at
-  /// once, and the first fault is the error: "gpus.toml:12: ...".
-  [[nodiscard]] static Result<Catalog> from_directory(const std::string& directory);
+  /// Tables from directory/*.toml; a file that is not there is taken from the binary. All are read
+  /// at once, and the first fault is the error: "gpus.toml:12: ...".
+  [[nodiscard]] static Result<Catalog> from_directory(const System& system,
+                                                      const std::string& directory);
 
   /// By device id, four lower-case hex digits. Nothing for ids the catalogue does not know.
   std::optional<GpuModel> gpu(std::string_view device_id) const;
@@ -86,18 +131,29 @@ class Catalog {
   /// The newest branch that is not above `driver`; exact when the branch has a row.
   std::optional<DriverBranch> driver_branch(const Version& driver) const;
   std::optional<ArchitectureSupport> architecture(std::string_view name) const;
-  /// Highest CUDA that this driver offers; nothing below the oldest row.
+  /// Highest CUDA that this driver offers; nothing below the oldest row and for branches whose
+  /// CUDA is not confirmed.
   std::optional<Version> cuda_of_driver(const Version& driver) const;
-  /// Lowest driver on which runtimes of this CUDA run: by major from 11 on (minor-version
-  /// compatibility), by exact series before.
+  /// Lowest driver on which runtimes of this CUDA run: that of its series; for a series without a
+  /// row, that of its major (minor-version compatibility, from 11 on).
   std::optional<Version> driver_floor(const Version& cuda) const;
+
+  /// The row of the minor series of `version`: 12.5 for 12.5.1.
+  std::optional<CudaSeries> cuda_series(const Version& version) const;
+  /// The row whose range holds the minor series of `version`.
+  std::optional<CudnnSeries> cudnn(const Version& version) const;
 
   /// The row of the minor series of `version`; for a newer release than the newest row, nothing.
   std::optional<TensorFlowRelease> tensorflow(const Version& version) const;
-  std::optional<TorchBuild> torch(const Version& version, std::string_view variant) const;
+  /// The newest series with a row: what lies above is unknown, not wrong.
+  Version newest_tensorflow() const;
+  /// The row of the minor series of `version`.
+  std::optional<TorchBuild> torch(const Version& version, std::string_view variant,
+                                  std::string_view architecture = "x86_64") const;
+  /// The row of exactly this release.
   std::optional<JaxBuild> jax(const Version& version, std::uint64_t cuda_major) const;
 
-  /// Raw text of one table: "xid", "platforms".
+  /// Raw text of one table: "xid", "platforms". Empty for a name that is no table.
   std::string_view text(std::string_view table) const;
 
   Catalog(Catalog&&) noexcept;
