@@ -1,0 +1,34 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "catalog/tables.h"
+
+// Reads one file of catalog/*.toml into rows. This is the only place that knows toml++, which is
+// slow to compile and takes 14 ms for the files that one check needs: the program runs it only for
+// a replaced catalogue, the build runs it for the built-in one.
+
+namespace gpuwright::catalog {
+
+/// Rows and the texts that they point to. Rows stay valid for as long as the store lives and is
+/// not copied; moving it keeps them valid, because deques do not move what they hold.
+struct TableStore {
+  TableRows rows;
+  std::deque<std::string> texts;
+  std::deque<std::vector<std::string_view>> lists;
+
+  TableStore() = default;
+  TableStore(TableStore&&) = default;
+  TableStore& operator=(TableStore&&) = default;
+};
+
+/// Adds the rows of `text`, which is the file `name`.toml, to the store. Files without typed tables
+/// ("xid") are only checked. An error names file and line: "gpus.toml:12: ...".
+[[nodiscard]] Result<void> read_toml(std::string_view name, std::string_view text,
+                                     TableStore& store);
+
+}  // namespace gpuwright::catalog
