@@ -164,7 +164,7 @@ inline constexpr auto kFields<ResolvedLibrary> =
                GPUWRIGHT_F(ResolvedLibrary, rule),    GPUWRIGHT_F(ResolvedLibrary, state),
                GPUWRIGHT_F(ResolvedLibrary, path),    GPUWRIGHT_F(ResolvedLibrary, real_path),
                GPUWRIGHT_F(ResolvedLibrary, version), GPUWRIGHT_F(ResolvedLibrary, error),
-               GPUWRIGHT_F(ResolvedLibrary, shadows)};
+               GPUWRIGHT_F(ResolvedLibrary, shadows), GPUWRIGHT_F(ResolvedLibrary, elsewhere)};
 
 template <>
 inline constexpr auto kFields<ImportProblem> =

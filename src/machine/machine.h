@@ -260,6 +260,8 @@ struct ResolvedLibrary {
   std::string error;  ///< What the loader would say; empty when found.
   std::vector<std::string>
       shadows;  ///< Real paths of other copies that later stages would have found.
+  /// Copies in this environment's wheels that the search does not reach; only when not found.
+  std::vector<std::string> elsewhere;
   friend bool operator==(const ResolvedLibrary&, const ResolvedLibrary&) = default;
 };
 

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/loader.h"
+#include "machine/machine.h"
+#include "probe/probe.h"
+
+// What the three framework probes share: where a package lies, and a modelled process whose
+// mappings become ResolvedLibrary rows. The frameworks themselves: framework_tensorflow.cpp,
+// framework_torch.cpp, framework_jax.cpp.
+
+namespace gpuwright {
+
+/// Everything a framework probe looks at.
+struct FrameworkScene {
+  const ProbeInput& input;
+  loader::Config config;  ///< Of the chosen interpreter.
+  std::string program;    ///< The interpreter's ELF file.
+
+  const System& system() const { return input.system; }
+  const Python& python() const { return input.machine.python; }
+};
+
+/// First directory on sys.path in which `file` exists; nothing when none has it.
+std::optional<std::string> find_on_sys_path(const FrameworkScene& scene, const std::string& file);
+
+/// The directories that `import nvidia` would search, in order: a portion with an __init__.py is a
+/// regular package and stands alone, otherwise all portions of the namespace count.
+std::vector<std::string> nvidia_portions(const FrameworkScene& scene);
+
+/// Real paths of files called `name` in the lib directories of the nvidia wheels.
+std::vector<std::string> copies_in_wheels(const FrameworkScene& scene, const std::string& name);
+
+/// Distributions at `site` whose name is in `names`, which may hold patterns ("tensorflow*").
+std::vector<Distribution> owners_at(const FrameworkScene& scene, const std::string& site,
+                                    const std::vector<std::string>& names);
+
+/// Version of a GPU library, from the first that tells: the real file's name
+/// (libcudnn.so.9.19.0), the wheel or conda package that owns it. Unknown otherwise.
+Fact<Version> library_version(const Python& python, const std::string& real_path);
+
+/// True for the libraries that the library table is about: CUDA's, cuDNN, NCCL, the driver's, and
+/// the C++ runtime, whatever directory they lie in ("libcudart-faf08d9a.so.13" is a CUDA runtime).
+bool is_gpu_library(std::string_view file_name);
+
+/// A modelled process that writes down which GPU libraries it maps, when, and by which rule.
+class LibraryTrace {
+ public:
+  explicit LibraryTrace(const FrameworkScene& scene);
+
+  /// Maps the interpreter. False when that alone fails, which leaves nothing to predict; `problem`
+  /// says why.
+  bool start(std::string& problem);
+
+  /// Later rows carry this `when`: "import", "device", "use".
+  void at(std::string when) { when_ = std::move(when); }
+
+  /// dlopen by code in `caller` (a mapped object), recorded with `role` whatever comes out. True
+  /// when it is mapped afterwards.
+  bool open(const std::string& name, std::optional<std::size_t> caller, const std::string& role);
+
+  /// dlopen of an absolute path whose failure is ours to judge: not recorded itself, but the GPU
+  /// libraries that it brings are. The loader's text on failure.
+  std::optional<ImportProblem> load(const std::string& path);
+
+  std::optional<std::size_t> find(const std::string& real_path_or_name) const;
+  const loader::Process& process() const { return process_; }
+  std::vector<ResolvedLibrary> take() { return std::move(rows_); }
+
+ private:
+  void record_new(std::size_t first, const std::string& role, const std::string& opener);
+  ResolvedLibrary row_of(const loader::Mapped& object, const std::string& name,
+                         const std::string& role) const;
+
+  const FrameworkScene& scene_;
+  loader::Process process_;
+  std::string when_ = "import";
+  std::vector<ResolvedLibrary> rows_;
+};
+
+/// Adds what cuDNN opens at the first convolution, from inside the mapped libcudnn, as "use" rows:
+/// for each sub-library libcudnn_X.so.9.19.0, .so.9.19, .so.9 in this order.
+void trace_cudnn_parts(LibraryTrace& trace, const Python& python);
+
+Framework examine_tensorflow(const FrameworkScene& scene, const std::string& site);
+Framework examine_torch(const FrameworkScene& scene, const std::string& site);
+Framework examine_jax(const FrameworkScene& scene, const std::string& site);
+
+/// A version out of text, or unknown with what was there.
+Fact<Version> version_fact(const std::string& text, const std::string& source);
+
+}  // namespace gpuwright

@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "loader/fatbin.h"
+#include "probe/framework.h"
+#include "probe/python_literal.h"
+
+// JAX reaches the GPU through a plugin: jax_plugins/xla_cuda13/xla_cuda_plugin.so, used only when
+// its version equals that of jaxlib. Before it opens the plugin it preloads the wheels' libraries
+// by absolute path; the list stands as _load("module", ["lib..."]) in the plugin's __init__.py
+// (0.6.2 and newer). The plugin's objects have DT_RPATH to the wheels, so LD_LIBRARY_PATH does not
+// win.
+
+namespace gpuwright {
+namespace {
+
+// What the plugin opens by bare name, per CUDA major. Where no wheel was preloaded these names go
+// through the plugin's own search. `required`: _check_cuda_versions of the plugin raises without
+// it.
+struct PluginLibrary {
+  const char* soname;
+  bool required;
+};
+constexpr std::array kCuda12 = {
+    PluginLibrary{"libcudart.so.12", true},    PluginLibrary{"libcublas.so.12", true},
+    PluginLibrary{"libcublasLt.so.12", true},  PluginLibrary{"libcufft.so.11", true},
+    PluginLibrary{"libcusolver.so.11", false}, PluginLibrary{"libcusparse.so.12", true},
+    PluginLibrary{"libcudnn.so.9", true},      PluginLibrary{"libcupti.so.12", true},
+    PluginLibrary{"libnccl.so.2", false}};
+constexpr std::array kCuda13 = {
+    PluginLibrary{"libcudart.so.13", true},    PluginLibrary{"libcublas.so.13", true},
+    PluginLibrary{"libcublasLt.so.13", true},  PluginLibrary{"libcufft.so.12", true},
+    PluginLibrary{"libcusolver.so.12", false}, PluginLibrary{"libcusparse.so.12", true},
+    PluginLibrary{"libcudnn.so.9", true},      PluginLibrary{"libcupti.so.13", true},
+    PluginLibrary{"libnccl.so.2", false}};
+
+// Since jaxlib 0.8.1 (XLA commit 0b6a8e8100 of 2025-10-23) the GPU client gives up when NVML does
+// not initialise.
+const Version kNvmlSince = Version::of("0.8.1");
+
+struct Plugin {
+  std::string package;  // .../jax_plugins/xla_cuda13
+  std::string site;
+  std::uint64_t cuda_major = 0;
+};
+
+// jax_cuda13_plugin is tried before jax_cuda12_plugin.
+std::optional<Plugin> find_plugin(const FrameworkScene& scene) {
+  for (const std::uint64_t major : {13, 12}) {
+    const std::string below = "jax_plugins/xla_cuda" + std::to_string(major);
+    if (const auto site = find_on_sys_path(scene, below + "/__init__.py"))
+      return Plugin{path_join(*site, below), *site, major};
+  }
+  return std::nullopt;
+}
+
+// `nvidia.<module>.__path__[0]`: the first portion of the nvidia package that has it.
+std::optional<std::string> module_directory(const FrameworkScene& scene,
+                                            const std::string& module) {
+  for (const auto& portion : nvidia_portions(scene))
+    if (scene.system().status(path_join(portion, module))) return path_join(portion, module);
+  return std::nullopt;
+}
+
+// Every _load("module", ["lib", ...]) of the plugin's text: absolute paths, in order.
+std::vector<std::string> preload_paths(const FrameworkScene& scene, std::string_view source) {
+  std::vector<std::string> paths;
+  const auto body = function_body(source, "_load_nvidia_libraries");
+  for (std::size_t at = body.find("_load("); at != std::string_view::npos;
+       at = body.find("_load(", at + 1)) {
+    const auto call = body.substr(at, body.find(')', at) - at);
+    auto texts = quoted_texts(call);
+    if (texts.size() < 2) continue;
+    const auto directory = module_directory(scene, texts[0]);
+    for (std::size_t i = 1; directory && i < texts.size(); ++i)
+      paths.push_back(path_join(path_join(*directory, "lib"), texts[i]));
+  }
+  return paths;
+}
+
+std::optional<Distribution> distribution(const FrameworkScene& scene, std::string_view name) {
+  const auto& all = scene.python().distributions;
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const auto& d) { return d.name == name; });
+  return it == all.end() ? std::nullopt : std::optional(*it);
+}
+
+void read_versions(const FrameworkScene& scene, const std::string& site, Framework& framework) {
+  if (const auto jax = distribution(scene, "jax"))
+    framework.version = version_fact(jax->version, "jax in " + jax->location);
+  else if (const auto text = scene.system().read(path_join(site, "jax/version.py")))
+    framework.version = version_fact(assigned_value(*text, "_version").value_or(""),
+                                     path_join(site, "jax/version.py"));
+  const auto jaxlib = distribution(scene, "jaxlib");
+  framework.core_version = jaxlib ? version_fact(jaxlib->version, "jaxlib in " + jaxlib->location)
+                                  : Fact<Version>::absent("sys.path");
+}
+
+void describe_plugin(const FrameworkScene& scene, const std::optional<Plugin>& plugin,
+                     Framework& framework) {
+  if (!plugin) {
+    const bool rocm = find_on_sys_path(scene, "jax_plugins/xla_rocm60/__init__.py").has_value();
+    framework.plugin = Fact<std::string>::absent("jax_plugins on sys.path");
+    framework.plugin_version = Fact<Version>::absent("jax_plugins on sys.path");
+    framework.build = Fact<std::string>::known(rocm ? "rocm" : "cpu", "jax_plugins on sys.path");
+    return;
+  }
+  const std::string name = "jax-cuda" + std::to_string(plugin->cuda_major) + "-plugin";
+  framework.build = Fact<std::string>::known("cuda", plugin->package);
+  framework.build_cuda = version_fact(std::to_string(plugin->cuda_major), plugin->package);
+  const auto owner = distribution(scene, name);
+  framework.plugin = Fact<std::string>::known(owner ? name + " " + owner->version : plugin->package,
+                                              plugin->package);
+  framework.plugin_version = owner ? version_fact(owner->version, name + " in " + owner->location)
+                                   : Fact<Version>::absent("no distribution " + name);
+}
+
+void read_targets(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
+  if (framework.core_version.is_known())
+    if (const auto row = scene.input.catalog.jax(*framework.core_version, plugin.cuda_major)) {
+      std::vector<std::string> targets;
+      const auto add = [&](const char* prefix, const std::vector<std::string>& list) {
+        for (const auto& cc : list) {
+          std::string digits = cc;
+          std::erase(digits, '.');
+          targets.push_back(prefix + digits);
+        }
+      };
+      add("sm_", row->sm_sass);
+      add("compute_", row->sm_ptx);
+      framework.targets =
+          Fact<std::vector<std::string>>::known(targets, "catalogue, JAX " + row->version.text());
+      if (row->cuda)
+        framework.build_cuda =
+            Fact<Version>::known(*row->cuda, "catalogue, JAX " + row->version.text());
+      if (row->cudnn)
+        framework.build_cudnn =
+            Fact<Version>::known(*row->cudnn, "catalogue, JAX " + row->version.text());
+      return;
+    }
+  framework.targets =
+      Fact<std::vector<std::string>>::unknown("catalogue", "no row for this release");
+}
+
+template <class List>
+void trace_plugin(LibraryTrace& trace, std::size_t caller, bool nvml, const List& list) {
+  trace.open("libcuda.so.1", caller, "driver");
+  trace.open("libnvidia-ml.so.1", caller, nvml ? "nvml" : "optional");
+  for (const auto& library : list)
+    trace.open(library.soname, caller, library.required ? "required" : "optional");
+}
+
+void trace_libraries(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
+  LibraryTrace trace(scene);
+  std::string problem;
+  if (!trace.start(problem)) {
+    framework.import_problems.push_back({scene.program, problem});
+    return;
+  }
+  if (const auto site = find_on_sys_path(scene, "jaxlib/__init__.py")) {
+    // jaxlib/_jax.so since 0.6, xla_extension.so before.
+    for (const auto* core : {"jaxlib/_jax.so", "jaxlib/xla_extension.so"}) {
+      const auto path = path_join(*site, core);
+      if (!scene.system().status(path)) continue;
+      if (auto failure = trace.load(path)) framework.import_problems.push_back(*failure);
+      break;
+    }
+  }
+  // `import jax` imports the plugin's kernels (jax_cudaNN_plugin/_solver.so, ...), whose CUDA
+  // runtime stub opens libcudart.
+  const std::string runtime = "libcudart.so." + std::to_string(plugin.cuda_major);
+  const auto kernels =
+      path_join(plugin.site, "jax_cuda" + std::to_string(plugin.cuda_major) + "_plugin");
+  for (const auto* name : {"_versions.so", "_solver.so"}) {
+    const auto path = path_join(kernels, name);
+    if (!scene.system().status(path)) continue;
+    if (auto failure = trace.load(path)) {
+      framework.import_problems.push_back(*failure);
+      continue;
+    }
+    trace.open(runtime, trace.find(scene.system().resolve(path).value_or(path)), "required");
+    break;
+  }
+  trace.at("device");
+  const auto source = scene.system().read(path_join(plugin.package, "__init__.py"), 1 << 20);
+  for (const auto& path : preload_paths(scene, source.value_or(""))) trace.load(path);
+  const auto object = path_join(plugin.package, "xla_cuda_plugin.so");
+  if (auto failure = trace.load(object)) framework.import_problems.push_back(*failure);
+  const auto caller = trace.find(scene.system().resolve(object).value_or(object));
+  if (caller) {
+    framework.opener = Fact<std::string>::known(object, object);
+    const auto& elf = trace.process().objects()[*caller].elf;
+    framework.opener_tag = elf.runpath ? Fact<std::string>::known("DT_RUNPATH", object)
+                           : elf.rpath ? Fact<std::string>::known("DT_RPATH", object)
+                                       : Fact<std::string>::absent(object);
+    const bool nvml = framework.needs_nvml.is(true);
+    if (plugin.cuda_major == 13)
+      trace_plugin(trace, *caller, nvml, kCuda13);
+    else
+      trace_plugin(trace, *caller, nvml, kCuda12);
+    trace_cudnn_parts(trace, scene.python());
+  }
+  framework.libraries = trace.take();
+}
+
+}  // namespace
+
+Framework examine_jax(const FrameworkScene& scene, const std::string& site) {
+  Framework framework;
+  framework.name = "jax";
+  framework.location = path_join(site, "jax");
+  for (const auto& owner : owners_at(scene, site, {"jax"})) framework.owners.push_back(owner.name);
+  if (!framework.owners.empty()) framework.distribution = framework.owners.front();
+  read_versions(scene, site, framework);
+  framework.needs_nvml = framework.core_version.is_known()
+                             ? Fact<bool>::known(*framework.core_version >= kNvmlSince,
+                                                 "jaxlib " + framework.core_version->text())
+                             : Fact<bool>::unknown("jaxlib", "its version is not known");
+  const auto plugin = find_plugin(scene);
+  describe_plugin(scene, plugin, framework);
+  if (!plugin) return framework;
+  read_targets(scene, *plugin, framework);
+  trace_libraries(scene, *plugin, framework);
+  return framework;
+}
+
+}  // namespace gpuwright
