@@ -11,11 +11,11 @@ namespace gpuwright {
 
 struct TextStyle {
   bool color = false;
-  int width = 100;        ///< Columns; 0 for no wrapping (a pipe).
-  bool all = false;       ///< Every fact.
-  bool libraries = false; ///< The table library -> file -> rule -> version -> shadowed.
-  bool quiet = false;     ///< The verdict alone.
-  bool verbose = false;   ///< Evidence of warnings and notes too.
+  int width = 100;         ///< Columns; 0 for no wrapping (a pipe).
+  bool all = false;        ///< Every fact.
+  bool libraries = false;  ///< The table library -> file -> rule -> version -> shadowed.
+  bool quiet = false;      ///< The verdict alone.
+  bool verbose = false;    ///< Evidence of warnings and notes too.
 };
 
 /// The report for people: verdict, ladder, the lowest broken rung in full, warnings.

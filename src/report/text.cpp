@@ -1,0 +1,331 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "machine/json.h"
+#include "report/layout.h"
+#include "report/names.h"
+#include "report/report.h"
+
+// The report for people. The order is that of reading at two in the morning: what is the matter,
+// where on the ladder, what does it mean for my framework, what do I type; everything else after.
+
+namespace gpuwright {
+namespace {
+
+std::string words_of(RungState state) {
+  std::string words = name_of(state);
+  std::replace(words.begin(), words.end(), '-', ' ');
+  return words;
+}
+
+Tint tint_of(RungState state) {
+  switch (state) {
+    case RungState::kRight:
+      return Tint::kGood;
+    case RungState::kBroken:
+      return Tint::kBad;
+    case RungState::kFollows:
+    case RungState::kUnknown:
+      return Tint::kDoubt;
+    case RungState::kNotApplicable:
+    case RungState::kNotJudged:
+      break;
+  }
+  return Tint::kFaint;
+}
+
+Tint tint_of(Outcome outcome) {
+  if (outcome == Outcome::kRight) return Tint::kGood;
+  return outcome == Outcome::kProblems ? Tint::kBad : Tint::kDoubt;
+}
+
+std::string state_column(const RungResult& rung) {
+  std::string text = words_of(rung.state);
+  if (rung.state == RungState::kFollows && rung.because)
+    text += std::string(" from ") + name_of(*rung.because);
+  return text;
+}
+
+void write_ladder(Page& page, const std::vector<RungResult>& rungs) {
+  std::size_t name_width = 0;
+  std::size_t state_width = 0;
+  for (const auto& rung : rungs) {
+    name_width = std::max(name_width, columns(name_of(rung.rung)));
+    state_width = std::max(state_width, columns(state_column(rung)));
+  }
+  page.gap();
+  for (const auto& rung : rungs)
+    page.paragraph(
+        "  " + pad(name_of(rung.rung), name_width + 2) + pad(state_column(rung), state_width + 2),
+        rung.summary, tint_of(rung.state));
+}
+
+// ------------------------------------------------------------------ framework answers
+
+// Up to two GPUs fit a sentence; more are counted in it and listed below.
+std::string gpus_sentence(const std::vector<std::string>& gpus) {
+  if (gpus.size() == 1) return "will use GPU " + gpus[0];
+  if (gpus.size() == 2) return "will use GPU " + gpus[0] + " and GPU " + gpus[1];
+  return "will use " + std::to_string(gpus.size()) + " GPUs";
+}
+
+std::string answer_sentence(const FrameworkAnswer& answer) {
+  switch (answer.answer) {
+    case Answer::kUses:
+      return gpus_sentence(answer.gpus);
+    case Answer::kDoesNot:
+      return "will not use the GPU: " + answer.because;
+    case Answer::kCannotTell:
+      break;
+  }
+  return "cannot tell: " + answer.because;
+}
+
+Tint tint_of(Answer answer) {
+  if (answer == Answer::kUses) return Tint::kGood;
+  return answer == Answer::kDoesNot ? Tint::kBad : Tint::kDoubt;
+}
+
+std::string named(const std::string& name, const std::string& version) {
+  return version.empty() ? name : name + " " + version;
+}
+
+void write_answer(Page& page, const FrameworkAnswer& answer, const TextStyle& style) {
+  page.paragraph(named(answer.framework, answer.version) + " ", answer_sentence(answer),
+                 tint_of(answer.answer));
+  if (answer.answer == Answer::kUses && answer.gpus.size() > 2)
+    for (const auto& gpu : answer.gpus) page.paragraph("  GPU ", gpu);
+  const bool doubtful = !answer.confidence.empty() && answer.confidence != "high";
+  if (doubtful) page.paragraph("  confidence: ", answer.confidence);
+  if (doubtful || style.verbose)
+    for (const auto& caveat : answer.caveats) page.paragraph("  not seen: ", caveat);
+}
+
+// --------------------------------------------------------------------------- findings
+
+std::string headline(const Finding& finding) {
+  const bool said =
+      finding.subject.empty() || finding.statement.find(finding.subject) != std::string::npos;
+  return said ? finding.statement : finding.subject + ": " + finding.statement;
+}
+
+const char* meaning_of(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::kProven:
+      return "follows from what was read";
+    case Certainty::kLikely:
+      return "the symptom is seen, the cause inferred";
+    case Certainty::kPossible:
+      break;
+  }
+  return "one of several causes that fit";
+}
+
+void write_evidence(Page& page, const std::vector<Evidence>& evidence) {
+  for (const auto& item : evidence)
+    page.paragraph("    - ",
+                   item.source.empty() ? item.text : item.text + " (" + item.source + ")");
+}
+
+void write_step(Page& page, const FixStep& step, std::size_t number) {
+  const std::string root = step.needs_root ? " (needs root)" : "";
+  const std::string what = step.text.empty() && !step.command.empty() ? "run" : step.text;
+  page.paragraph("    " + std::to_string(number) + ". ", what + root);
+  for (const auto line : lines(step.command)) page.verbatim("         ", line, Tint::kBold);
+  if (!step.changes.empty()) page.paragraph("       changes: ", step.changes);
+  if (!step.undo.empty()) page.paragraph("       undo: ", step.undo);
+}
+
+void write_finding_in_full(Page& page, const Finding& finding) {
+  page.gap();
+  page.paragraph(std::string(name_of(finding.rung)) + ": ", headline(finding), Tint::kBad,
+                 Tint::kBold);
+  if (!finding.evidence.empty()) {
+    page.paragraph("  evidence", "", Tint::kBold);
+    write_evidence(page, finding.evidence);
+  }
+  if (!finding.cause.empty()) page.paragraph("  cause: ", finding.cause, Tint::kBold);
+  page.paragraph("  certainty: ",
+                 std::string(name_of(finding.certainty)) + ", " + meaning_of(finding.certainty),
+                 Tint::kBold);
+  if (finding.fix.empty()) return;
+  page.paragraph("  fix", "", Tint::kBold);
+  for (std::size_t i = 0; i < finding.fix.size(); ++i) write_step(page, finding.fix[i], i + 1);
+}
+
+void write_finding_in_short(Page& page, const Finding& finding, const TextStyle& style) {
+  page.paragraph("  - ", headline(finding) + " [" + finding.id + "]");
+  if (style.verbose) write_evidence(page, finding.evidence);
+  for (const auto& step : finding.fix)
+    for (const auto line : lines(step.command)) page.verbatim("         ", line);
+}
+
+// The rung whose errors are told in full: the lowest one that has any, since what it breaks may be
+// all that is wrong above it.
+std::optional<Rung> lowest_error(const std::vector<Finding>& findings) {
+  std::optional<Rung> lowest;
+  for (const auto& finding : findings)
+    if (finding.severity == Severity::kError && (!lowest || finding.rung < *lowest))
+      lowest = finding.rung;
+  return lowest;
+}
+
+void write_group(Page& page, const char* title, const std::vector<const Finding*>& group, Tint tint,
+                 const TextStyle& style) {
+  if (group.empty()) return;
+  page.gap();
+  page.paragraph(title, "", tint);
+  for (const auto* finding : group) write_finding_in_short(page, *finding, style);
+}
+
+void write_findings(Page& page, const std::vector<Finding>& findings, const TextStyle& style) {
+  const auto lowest = lowest_error(findings);
+  std::vector<const Finding*> errors, warnings, notes;
+  for (const auto& finding : findings) {
+    if (finding.severity == Severity::kWarning) {
+      warnings.push_back(&finding);
+    } else if (finding.severity == Severity::kInfo) {
+      notes.push_back(&finding);
+    } else if (finding.rung == *lowest) {
+      write_finding_in_full(page, finding);
+    } else {
+      errors.push_back(&finding);
+    }
+  }
+  write_group(page, "also wrong", errors, Tint::kBad, style);
+  write_group(page, "warnings", warnings, Tint::kDoubt, style);
+  write_group(page, "worth knowing", notes, Tint::kPlain, style);
+}
+
+void write_unread(Page& page, const Machine& machine, const std::vector<Undecision>& undecided) {
+  if (machine.notes.empty() && undecided.empty()) return;
+  page.gap();
+  page.paragraph("could not be decided", "", Tint::kDoubt);
+  for (const auto& note : machine.notes)
+    page.paragraph("  - probe " + note.probe + ": ", note.text);
+  for (const auto& item : undecided) {
+    page.paragraph("  - ", item.id);
+    write_evidence(page, item.missing);
+  }
+}
+
+// -------------------------------------------------------------------- --all, --libraries
+
+void write_facts(Page& page, const Machine& machine) {
+  // Wider places are rare (a library's place in a list) and push their own line alone.
+  constexpr std::size_t kPlaceWidth = 40;
+  page.gap();
+  page.paragraph("facts", "", Tint::kBold);
+  for (const auto& fact : fact_lines(machine)) {
+    const std::string source = fact.source.empty() ? "" : "  (" + fact.source + ")";
+    page.verbatim("  " + pad(fact.place, kPlaceWidth) + "  ", fact.value + source);
+  }
+}
+
+/// One library's row. The file comes last, since its length has no bound.
+struct LibraryRow {
+  std::string name, version, rule, file;
+};
+
+// "DT_RUNPATH of /x/libtensorflow_framework.so.2" is DT_RUNPATH in its column: the object is the
+// opener that stands above the table, or is told below the row.
+std::string stage_of(const std::string& rule) { return rule.substr(0, rule.find(" of ")); }
+
+LibraryRow row_of(const ResolvedLibrary& library) {
+  const bool found = library.state == "found";
+  const std::string& file = library.real_path.empty() ? library.path : library.real_path;
+  return {library.name, library.version.is_known() ? library.version->text() : "-",
+          found ? stage_of(library.rule) : "-",
+          found ? file : library.state + (library.error.empty() ? "" : ": " + library.error)};
+}
+
+void write_library_notes(Page& page, const ResolvedLibrary& library, const Framework& framework,
+                         const std::string& indent) {
+  const auto at = library.rule.find(" of ");
+  const std::string owner = at == std::string::npos ? "" : library.rule.substr(at + 4);
+  const bool by_opener = framework.opener.is(owner) || owner.empty();
+  if (!by_opener) page.verbatim(indent, "tag of " + owner, Tint::kFaint);
+  for (const auto& shadowed : library.shadows)
+    page.verbatim(indent, "shadows " + shadowed, Tint::kFaint);
+}
+
+void write_library_table(Page& page, const Framework& framework) {
+  const LibraryRow head{"library", "version", "rule", "file"};
+  std::size_t name = head.name.size(), version = head.version.size(), rule = head.rule.size();
+  for (const auto& library : framework.libraries) {
+    const LibraryRow row = row_of(library);
+    name = std::max(name, columns(row.name));
+    version = std::max(version, columns(row.version));
+    rule = std::max(rule, columns(row.rule));
+  }
+  const auto put = [&](const LibraryRow& row, Tint tint) {
+    page.verbatim("  ",
+                  pad(row.name, name + 2) + pad(row.version, version + 2) +
+                      pad(row.rule, rule + 2) + row.file,
+                  tint);
+  };
+  put(head, Tint::kFaint);
+  const std::string indent(name + version + rule + 8, ' ');
+  for (const auto& library : framework.libraries) {
+    put(row_of(library), library.state == "found" ? Tint::kPlain : Tint::kBad);
+    write_library_notes(page, library, framework, indent);
+  }
+}
+
+void write_libraries(Page& page, const Machine& machine) {
+  for (const auto& framework : machine.frameworks) {
+    page.gap();
+    const std::string version = framework.version.is_known() ? framework.version->text() : "";
+    page.paragraph("libraries of " + named(framework.name, version), "", Tint::kBold);
+    if (framework.opener.is_known()) page.verbatim("  opened by ", *framework.opener, Tint::kFaint);
+    if (framework.libraries.empty()) {
+      page.paragraph("  ", "none");
+    } else {
+      write_library_table(page, framework);
+    }
+  }
+  if (machine.frameworks.empty()) {
+    page.gap();
+    page.paragraph("libraries: ", "no framework in this environment");
+  }
+}
+
+void write_hints(Page& page, const Diagnosis& diagnosis, const TextStyle& style) {
+  page.gap();
+  std::set<std::string> told;
+  for (const auto& finding : diagnosis.findings) {
+    if (finding.severity != Severity::kError || !told.insert(finding.id).second) continue;
+    page.paragraph("hint: ", "gpuwright help " + finding.id + " explains this finding",
+                   Tint::kFaint, Tint::kFaint);
+  }
+  if (told.empty() && !diagnosis.findings.empty())
+    page.paragraph("hint: ",
+                   "gpuwright help " + diagnosis.findings.front().id +
+                       " explains that finding; each has such a page",
+                   Tint::kFaint, Tint::kFaint);
+  if (!style.libraries && !diagnosis.frameworks.empty())
+    page.paragraph("hint: ", "gpuwright check --libraries shows every file that will be loaded",
+                   Tint::kFaint, Tint::kFaint);
+}
+
+}  // namespace
+
+std::string report_text(const Machine& machine, const Catalog&, const Diagnosis& diagnosis,
+                        const TextStyle& style) {
+  Page page(style.color, style.width);
+  page.paragraph("", diagnosis.verdict, Tint::kPlain, tint_of(diagnosis.outcome));
+  if (style.quiet) return page.text();
+  write_ladder(page, diagnosis.rungs);
+  if (!diagnosis.frameworks.empty()) page.gap();
+  for (const auto& answer : diagnosis.frameworks) write_answer(page, answer, style);
+  write_findings(page, diagnosis.findings, style);
+  write_unread(page, machine, diagnosis.undecided);
+  if (style.libraries) write_libraries(page, machine);
+  if (style.all) write_facts(page, machine);
+  write_hints(page, diagnosis, style);
+  return page.text();
+}
+
+}  // namespace gpuwright
