@@ -239,6 +239,13 @@ std::optional<Version> gpu_capability(const Machine& machine, const Catalog& cat
   return std::nullopt;
 }
 
+std::optional<Version> cuda_of_build(const Framework& framework, const Catalog& catalog) {
+  if (framework.build_cuda.is_known()) return *framework.build_cuda;
+  if (framework.name != "tensorflow" || !framework.version.is_known()) return std::nullopt;
+  const auto release = catalog.tensorflow(*framework.version);
+  return release ? release->cuda : std::nullopt;
+}
+
 CodeFit code_fit(const std::vector<std::string>& targets, const Version& capability) {
   CodeFit best = CodeFit::kNone;
   for (const auto& text : targets) {

@@ -33,6 +33,9 @@ std::string gpu_name(const Machine& machine, const Catalog& catalog, const Drive
 std::optional<Version> gpu_capability(const Machine& machine, const Catalog& catalog,
                                       const std::string& address);
 
+/// CUDA that a build was made with: its own record, or the catalogue's row of the release.
+std::optional<Version> cuda_of_build(const Framework& framework, const Catalog& catalog);
+
 /// How a build's code fits a GPU.
 enum class CodeFit {
   kMachineCode,  ///< Same major, minor not above the GPU's.

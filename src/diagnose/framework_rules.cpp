@@ -298,24 +298,26 @@ Verdict opener_driver_fits(const Machine& machine, const Catalog&) {
 Verdict driver_new_enough(const Machine& machine, const Catalog& catalog) {
   return each_framework(machine, [&](const Framework& framework) -> Verdict {
     if (!framework.build.is("cuda")) return NotApplicable{};
-    if (!framework.build_cuda.is_known())
-      return Undecided{{cite("CUDA of the build", framework.build_cuda)}};
+    const auto cuda = cuda_of_build(framework, catalog);
+    if (!cuda) return Undecided{{cite("CUDA of the build", framework.build_cuda)}};
     const auto* library = library_of(framework, "driver");
     const bool compat =
         library != nullptr && library->real_path.find("/compat/") != std::string::npos;
     const auto& driver = compat ? library->version : machine.driver.user_space_version;
     if (machine.host.wsl.is_known()) return NotApplicable{};
     if (!driver.is_known()) return Undecided{{cite("driver version", driver)}};
-    const auto floor = catalog.driver_floor(*framework.build_cuda);
-    if (!floor)
-      return Undecided{{{"lowest driver for CUDA " + framework.build_cuda->text(), "catalogue"}}};
+    const auto floor = catalog.driver_floor(*cuda);
+    if (!floor) return Undecided{{{"lowest driver for CUDA " + cuda->text(), "catalogue"}}};
     if (*driver >= *floor) return Fine{};
     const auto offered = catalog.cuda_of_driver(*driver);
     Finding finding;
-    finding.statement = title(framework) + " is built with CUDA " + framework.build_cuda->text() +
+    finding.statement = title(framework) + " is built with CUDA " + cuda->text() +
                         ", which needs driver " + floor->text() + " or newer; this machine has " +
                         driver->text() + (offered ? " (up to CUDA " + offered->text() + ")" : "");
-    finding.evidence = {cite("driver", driver), cite("CUDA of the build", framework.build_cuda)};
+    finding.evidence = {
+        cite("driver", driver),
+        {"CUDA of the build: " + cuda->text(),
+         framework.build_cuda.is_known() ? framework.build_cuda.source() : "catalogue"}};
     finding.cause = "the package index offers the newest build, whatever the driver";
     finding.fix = {
         {.command = "",

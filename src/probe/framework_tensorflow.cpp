@@ -82,8 +82,10 @@ std::optional<TensorFlowRelease> release_of(const Catalog& catalog, Framework& f
   if (!framework.version.is_known()) return std::nullopt;
   if (auto release = catalog.tensorflow(*framework.version)) return release;
   auto newest = catalog.tensorflow(catalog.newest_tensorflow());
-  const bool same_cuda = newest && newest->cuda && framework.build_cuda.is_known() &&
-                         newest->cuda->major_part() == framework.build_cuda->major_part();
+  // From 2.22 on build_info.py no longer tells the CUDA version.
+  const bool same_cuda = newest && newest->cuda &&
+                         (!framework.build_cuda.is_known() ||
+                          newest->cuda->major_part() == framework.build_cuda->major_part());
   if (!same_cuda || *framework.version < newest->version) return std::nullopt;
   framework.notes.push_back(
       "TensorFlow " + framework.version->text() +
@@ -155,7 +157,10 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
 }  // namespace
 
 Framework examine_tensorflow(const FrameworkScene& scene, const std::string& site) {
-  const auto package = path_join(site, "tensorflow");
+  // 1.15 to 2.1 keep everything in tensorflow_core/ behind a thin tensorflow/.
+  const auto core = path_join(site, "tensorflow_core");
+  const bool thin = scene.system().status(path_join(core, "__init__.py")).has_value();
+  const auto package = thin ? core : path_join(site, "tensorflow");
   Framework framework;
   framework.name = "tensorflow";
   framework.location = package;
