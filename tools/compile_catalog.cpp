@@ -55,7 +55,8 @@ class Writer {
 
   template <class Row>
   void table(const TableName& name, std::vector<Row>& rows) {
-    tables_ += fmt::format("constexpr decltype(Tables::{0})::value_type k_{0}[] = {{\n", name.member);
+    tables_ +=
+        fmt::format("constexpr decltype(Tables::{0})::value_type k_{0}[] = {{\n", name.member);
     for (auto& row : rows) {
       row_.clear();
       visit_columns(*this, row);
@@ -70,7 +71,8 @@ class Writer {
         "// Written by tools/compile_catalog.cpp from catalog/*.toml.\n"
         "#include \"catalog/tables.h\"\n\n"
         "namespace gpuwright::catalog {{\nnamespace {{\n\n{}\n{}}}  // namespace\n\n"
-        "constinit const Tables k_built_in_tables = {{\n{}}};\n\n}}  // namespace gpuwright::catalog\n",
+        "constinit const Tables k_built_in_tables = {{\n{}}};\n\n}}  // namespace "
+        "gpuwright::catalog\n",
         lists_, tables_, members_);
   }
 
@@ -83,7 +85,8 @@ class Writer {
     for (const auto item : list) literals.push_back(literal(item));
     const auto content = join(literals, ", ");
     const auto [at, is_new] = list_names_.emplace(content, fmt::format("l{}", list_names_.size()));
-    if (is_new) lists_ += fmt::format("constexpr std::string_view {}[] = {{{}}};\n", at->second, content);
+    if (is_new)
+      lists_ += fmt::format("constexpr std::string_view {}[] = {{{}}};\n", at->second, content);
     return at->second;
   }
 
@@ -96,16 +99,10 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// "gpus" for "/source/catalog/gpus.toml".
-std::string_view stem(std::string_view path) {
-  const auto name = path_name(path);
-  return name.substr(0, name.rfind('.'));
-}
-
 int compile(const std::string& out, const std::vector<std::string>& files) {
   TableStore store;
   for (const auto& path : files) {
-    if (const auto read = read_toml(stem(path), read_file(path), store); !read) {
+    if (const auto read = read_toml(path, read_file(path), store); !read) {
       fmt::print(stderr, "{}\n", read.error().text());
       return 1;
     }

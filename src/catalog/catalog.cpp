@@ -19,8 +19,8 @@ using catalog::Texts;
 
 struct Catalog::Impl {
   Tables tables = catalog::k_built_in_tables;
-  catalog::TableStore replaced;                                ///< What `tables` points to when
-                                                               ///< files were replaced.
+  catalog::TableStore replaced;                                    ///< What `tables` points to when
+                                                                   ///< files were replaced.
   std::map<std::string, std::string, std::less<>> replaced_texts;  ///< By table name.
 };
 
@@ -33,10 +33,17 @@ std::optional<Version> version_or_nothing(Text text) {
   return Version::of(text);
 }
 
+/// True when `version` is `first` or newer; a row that names no first release has none.
+bool is_from(const Version& version, Text first) {
+  return !first.empty() && version >= Version::of(first);
+}
+
 /// The first row of the minor series of `version` in the column `series`.
 template <class Row>
-const Row* find_series(std::span<const Row> rows, Text Row::* series, const Version& version) {
-  const auto same = [&](const Row& row) { return Version::of(row.*series).same_series(version, 2); };
+const Row* find_series(std::span<const Row> rows, Text Row::*series, const Version& version) {
+  const auto same = [&](const Row& row) {
+    return Version::of(row.*series).same_series(version, 2);
+  };
   const auto at = std::ranges::find_if(rows, same);
   return at == rows.end() ? nullptr : &*at;
 }
@@ -57,8 +64,8 @@ std::optional<GpuModel> Catalog::gpu(std::string_view device_id) const {
   constexpr std::size_t kDigits = 4;
   if (device_id.size() != kDigits) return std::nullopt;
   for (const auto& row : impl_->tables.pci) {
-    const auto entry = std::ranges::find_if(
-        row.ids, [&](Text id) { return id.substr(0, kDigits) == device_id; });
+    const auto entry =
+        std::ranges::find_if(row.ids, [&](Text id) { return id.substr(0, kDigits) == device_id; });
     if (entry == row.ids.end()) continue;
     const auto* chip = find_chip(impl_->tables, row.chip);
     if (chip == nullptr) return std::nullopt;
@@ -109,8 +116,7 @@ std::optional<Version> Catalog::driver_floor(const Version& cuda) const {
 }
 
 std::optional<CudaSeries> Catalog::cuda_series(const Version& version) const {
-  const auto* row =
-      find_series(impl_->tables.cuda_series, &catalog::CudaSeriesRow::minor, version);
+  const auto* row = find_series(impl_->tables.cuda_series, &catalog::CudaSeriesRow::minor, version);
   if (row == nullptr) return std::nullopt;
   return CudaSeries{.version = Version::of(row->minor),
                     .sonames = strings(row->sonames),
@@ -147,8 +153,7 @@ std::optional<TensorFlowRelease> Catalog::tensorflow(const Version& version) con
                            .glibc_min = version_or_nothing(row->glibc_min),
                            .missing_library_log = row->missing_library_log,
                            .opener = std::string(row->opener),
-                           .wheel_directories = strings(row->wheel_directories),
-                           .finds_wheels = row->finds_wheels,
+                           .finds_wheels = is_from(version, row->finds_wheels_from),
                            .needs_nvml = row->needs_nvml};
 }
 
@@ -201,13 +206,6 @@ std::string_view built_in_text(std::string_view table) {
   return {};
 }
 
-/// "gpus" for "gpus.toml", nothing for other files.
-std::optional<std::string_view> table_name(std::string_view file) {
-  constexpr std::string_view kEnding = ".toml";
-  if (!file.ends_with(kEnding)) return std::nullopt;
-  return file.substr(0, file.size() - kEnding.size());
-}
-
 /// Text of one replaced table. A misspelt name would leave the built-in table in force unseen, so
 /// it is an error.
 Result<std::string> read_table(const System& system, const std::string& path,
@@ -237,13 +235,14 @@ Result<Catalog> Catalog::from_directory(const System& system, const std::string&
   Catalog catalog;
   auto& impl = *catalog.impl_;
   for (const auto& entry : *entries) {
-    const auto name = table_name(entry.name);
-    if (!name) continue;
-    auto text = read_table(system, path_join(directory, entry.name), *name);
+    const auto path = path_join(directory, entry.name);
+    const auto name = catalog::table_name(path);
+    if (name.empty()) continue;
+    auto text = read_table(system, path, name);
     if (!text) return tl::unexpected<Error>(text.error());
-    if (const auto read = catalog::read_toml(*name, *text, impl.replaced); !read)
+    if (const auto read = catalog::read_toml(path, *text, impl.replaced); !read)
       return tl::unexpected<Error>(read.error());
-    impl.replaced_texts.emplace(*name, std::move(*text));
+    impl.replaced_texts.emplace(name, std::move(*text));
   }
   catalog::visit_tables(
       [&](const catalog::TableName& name, auto& view, const auto& rows) {

@@ -90,8 +90,7 @@ struct TensorFlowRelease {
   std::optional<Version> glibc_min;        ///< That the wheel's tag asks for.
   MissingLibraryLog missing_library_log = MissingLibraryLog::kVerboseOnly;
   std::string opener;  ///< Object in tensorflow/ that calls dlopen; empty when not confirmed.
-  std::vector<std::string> wheel_directories;  ///< "cublas": its RUNPATH reaches nvidia/cublas/lib.
-  bool finds_wheels = false;  ///< wheel_directories hold all libraries of `sonames`.
+  bool finds_wheels = false;  ///< This very release finds the libraries of its pip extra by itself.
   bool needs_nvml = false;    ///< nvmlInit failing means no GPU.
 };
 
@@ -121,7 +120,7 @@ class Catalog {
   /// The tables compiled into the binary.
   static const Catalog& built_in();
   /// Tables from directory/*.toml; a file that is not there is taken from the binary. All are read
-  /// at once, and the first fault is the error: "gpus.toml:12: ...".
+  /// at once, and the first fault is the error: "DIRECTORY/gpus.toml:12: ...".
   [[nodiscard]] static Result<Catalog> from_directory(const System& system,
                                                       const std::string& directory);
 

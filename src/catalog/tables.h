@@ -13,8 +13,8 @@
 // of TOML, the compiler of constants and the tests all follow these visits, so none of them names a
 // column.
 //
-// Rows only point: to literals in the binary, or into the TableStore of a replaced catalogue. A text
-// that a row does not give is empty here and `nothing` in the values that Catalog hands out.
+// Rows only point: to literals in the binary, or into the TableStore of a replaced catalogue. A
+// text that a row does not give is empty here and `nothing` in the values that Catalog hands out.
 
 namespace gpuwright::catalog {
 
@@ -78,9 +78,8 @@ struct TensorFlowRow {
   Texts sonames, sonames_other, sm_sass, sm_ptx;
   Text driver_min_linux, glibc_min;
   MissingLibraryLog missing_library_log = MissingLibraryLog::kVerboseOnly;
-  Text opener;
-  Texts wheel_directories;
-  bool finds_wheels = false, needs_nvml = false;
+  Text opener, finds_wheels_from;
+  bool needs_nvml = false;
 };
 
 struct TorchRow {
@@ -167,8 +166,7 @@ void visit_columns(Visit& visit, TensorFlowRow& row) {
   visit.version("glibc_min", row.glibc_min, Need::kOptional);
   visit.choice("missing_library_log", row.missing_library_log, kMissingLibraryLogs);
   visit.text("opener", row.opener, Need::kOptional);
-  visit.texts("wheel_directories", row.wheel_directories, Need::kOptional);
-  visit.flag("finds_wheels", row.finds_wheels);
+  visit.version("finds_wheels_from", row.finds_wheels_from, Need::kOptional);
   visit.flag("needs_nvml", row.needs_nvml);
 }
 
@@ -213,9 +211,9 @@ struct TablesOf {
 };
 
 struct TableName {
-  std::string_view file;    ///< "gpus" for gpus.toml
-  const char* header;       ///< "chip" for [[chip]]
-  const char* member;       ///< In TablesOf.
+  std::string_view file;  ///< "gpus" for gpus.toml
+  const char* header;     ///< "chip" for [[chip]]
+  const char* member;     ///< In TablesOf.
 };
 
 /// visit(TableName, member of each of `tables`), in the order of the members.

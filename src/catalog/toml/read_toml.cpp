@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
 #include "base/version.h"
 
 // Written to toml++ 2.5 (Ubuntu 22.04) and 3.x alike: keys are not walked, because their type
@@ -13,40 +17,31 @@ namespace {
 
 constexpr std::int64_t kSchema = 1;
 
-/// Where a fault is: "gpus.toml:12".
-std::string place(std::string_view file, const toml::source_region& region) {
-  return fmt::format("{}.toml:{}", file, region.begin.line);
+/// Where a fault is: "facts/gpus.toml:12".
+std::string place(std::string_view path, const toml::source_region& region) {
+  return fmt::format("{}:{}", path, region.begin.line);
 }
 
 /// Fills one row, column by column, and keeps the first fault.
 class RowReader {
  public:
-  RowReader(std::string_view file, const toml::table& table, TableStore& store)
-      : file_(file), table_(table), store_(store) {}
+  RowReader(std::string_view path, const toml::table& table, TableStore& store)
+      : path_(path), table_(table), store_(store) {}
 
   void text(const char* column, Text& into, Need need) {
     if (const auto* node = find(column, need)) into = keep_text(column, *node);
   }
 
   void version(const char* column, Text& into, Need need) {
-    text(column, into, need);
-    check_version(column, into);
+    if (const auto* node = find(column, need)) into = keep_version(column, *node);
   }
 
   void texts(const char* column, Texts& into, Need need) {
-    const auto* node = find(column, need);
-    if (node == nullptr) return;
-    const auto* array = node->as_array();
-    if (array == nullptr) return fault(*node, column, "is not a list");
-    auto& list = store_.lists.emplace_back();
-    for (std::size_t i = 0; i < array->size(); ++i)
-      list.push_back(keep_text(column, *array->get(i)));
-    into = list;
+    into = keep_list(column, need, &RowReader::keep_text);
   }
 
   void versions(const char* column, Texts& into, Need need) {
-    texts(column, into, need);
-    for (const auto item : into) check_version(column, item);
+    into = keep_list(column, need, &RowReader::keep_version);
   }
 
   void number(const char* column, std::uint64_t& into) {
@@ -68,13 +63,14 @@ class RowReader {
 
   template <class Enum, std::size_t N>
   void choice(const char* column, Enum& into, const Choice<Enum, N>& choice) {
-    Text word;
-    text(column, word, Need::kRequired);
-    if (word.empty()) return;  // text() has said so.
-    for (std::size_t i = 0; i < N; ++i)
-      if (choice.words[i] == word) return void(into = static_cast<Enum>(i));
-    fault(table_, column,
-          fmt::format("is \"{}\"; it may be {}", word, fmt::join(choice.words, ", ")));
+    const auto* node = find(column, Need::kRequired);
+    if (node == nullptr) return;
+    const Text word = keep_text(column, *node);
+    const auto at = std::ranges::find(choice.words, word);
+    if (at == std::end(choice.words))
+      return fault(*node, column,
+                   fmt::format("is \"{}\"; it may be {}", word, fmt::join(choice.words, ", ")));
+    into = static_cast<Enum>(at - std::begin(choice.words));
   }
 
   const std::optional<Error>& fault() const { return fault_; }
@@ -95,6 +91,28 @@ class RowReader {
     return store_.texts.emplace_back(value->get());
   }
 
+  Text keep_version(const char* column, const toml::node& node) {
+    const Text text = keep_text(column, node);
+    if (!Version::parse(text))
+      fault(node, column, fmt::format("has \"{}\", which is no version", text));
+    return text;
+  }
+
+  Texts keep_list(const char* column, Need need,
+                  Text (RowReader::*keep)(const char*, const toml::node&)) {
+    const auto* node = find(column, need);
+    if (node == nullptr) return {};
+    const auto* array = node->as_array();
+    if (array == nullptr) {
+      fault(*node, column, "is not a list");
+      return {};
+    }
+    auto& list = store_.lists.emplace_back();
+    for (std::size_t i = 0; i < array->size(); ++i)
+      list.push_back((this->*keep)(column, *array->get(i)));
+    return list;
+  }
+
   std::uint64_t read_number(const char* column, const toml::node& node) {
     const auto* value = node.as_integer();
     if (value != nullptr && value->get() >= 0) return static_cast<std::uint64_t>(value->get());
@@ -102,34 +120,28 @@ class RowReader {
     return 0;
   }
 
-  void check_version(const char* column, Text value) {
-    if (!value.empty() && !Version::parse(value))
-      fault(table_, column, fmt::format("has \"{}\", which is no version", value));
-  }
-
   void fault(const toml::node& node, const char* column, std::string_view what) {
-    if (!fault_)
-      fault_ = Error{fmt::format("'{}' {}", column, what), place(file_, node.source())};
+    if (!fault_) fault_ = Error{fmt::format("'{}' {}", column, what), place(path_, node.source())};
   }
 
-  std::string_view file_;
+  std::string_view path_;
   const toml::table& table_;
   TableStore& store_;
   std::optional<Error> fault_;
 };
 
 template <class Row>
-Result<void> read_rows(std::string_view file, const char* header, const toml::table& root,
+Result<void> read_rows(std::string_view path, const char* header, const toml::table& root,
                        std::vector<Row>& rows, TableStore& store) {
   const auto* node = root.get(header);
   const auto* array = node == nullptr ? nullptr : node->as_array();
-  if (array == nullptr) return fail(fmt::format("has no [[{}]]", header), fmt::format("{}.toml", file));
+  if (array == nullptr) return fail(fmt::format("has no [[{}]]", header), std::string(path));
   for (std::size_t i = 0; i < array->size(); ++i) {
     const auto* table = array->get(i)->as_table();
     if (table == nullptr)
       return fail(fmt::format("[[{}]] holds something that is no table", header),
-                  place(file, array->get(i)->source()));
-    RowReader reader(file, *table, store);
+                  place(path, array->get(i)->source()));
+    RowReader reader(path, *table, store);
     visit_columns(reader, rows.emplace_back());
     if (reader.fault()) return tl::unexpected<Error>(*reader.fault());
   }
@@ -137,36 +149,44 @@ Result<void> read_rows(std::string_view file, const char* header, const toml::ta
 }
 
 /// The schema number stands at the top, in some files in [meta].
-Result<void> check_schema(std::string_view file, const toml::table& root) {
+Result<void> check_schema(std::string_view path, const toml::table& root) {
   const auto* meta = root.get("meta");
   const auto* holder = meta == nullptr ? &root : meta->as_table();
   const auto* schema = holder == nullptr ? nullptr : holder->get("schema");
   const auto* number = schema == nullptr ? nullptr : schema->as_integer();
-  if (number == nullptr) return fail("has no 'schema' number", fmt::format("{}.toml", file));
+  if (number == nullptr) return fail("has no 'schema' number", std::string(path));
   if (number->get() != kSchema)
     return fail(fmt::format("has schema {}; this program reads {}", number->get(), kSchema),
-                place(file, schema->source()));
+                place(path, schema->source()));
   return {};
 }
 
-Result<toml::table> parse(std::string_view file, std::string_view text) {
+Result<toml::table> parse(std::string_view path, std::string_view text) {
   try {
-    return toml::parse(text, file);
+    return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return fail(std::string(error.description()), place(file, error.source()));
+    return fail(std::string(error.description()), place(path, error.source()));
   }
 }
 
 }  // namespace
 
-Result<void> read_toml(std::string_view name, std::string_view text, TableStore& store) {
-  const auto root = parse(name, text);
+std::string_view table_name(std::string_view path) {
+  constexpr std::string_view kEnding = ".toml";
+  if (!path.ends_with(kEnding)) return {};
+  path.remove_suffix(kEnding.size());
+  return path_name(path);
+}
+
+Result<void> read_toml(const std::string& path, std::string_view text, TableStore& store) {
+  const auto root = parse(path, text);
   if (!root) return tl::unexpected<Error>(root.error());
-  auto result = check_schema(name, *root);
+  const auto name = table_name(path);
+  auto result = check_schema(path, *root);
   visit_tables(
       [&](const TableName& table, auto& rows) {
         if (result && table.file == name)
-          result = read_rows(name, table.header, *root, rows, store);
+          result = read_rows(path, table.header, *root, rows, store);
       },
       store.rows);
   return result;

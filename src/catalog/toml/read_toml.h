@@ -26,9 +26,12 @@ struct TableStore {
   TableStore& operator=(TableStore&&) = default;
 };
 
-/// Adds the rows of `text`, which is the file `name`.toml, to the store. Files without typed tables
-/// ("xid") are only checked. An error names file and line: "gpus.toml:12: ...".
-[[nodiscard]] Result<void> read_toml(std::string_view name, std::string_view text,
+/// "gpus" for "facts/gpus.toml"; empty for a file of another kind.
+std::string_view table_name(std::string_view path);
+
+/// Adds the rows of `text`, which is that of the file at `path`, to the store. Files without typed
+/// tables ("xid.toml") are only checked. An error names file and line: "facts/gpus.toml:12: ...".
+[[nodiscard]] Result<void> read_toml(const std::string& path, std::string_view text,
                                      TableStore& store);
 
 }  // namespace gpuwright::catalog
