@@ -21,14 +21,14 @@ namespace gpuwright::loader {
 /// Where a candidate came from. The order is the order of the search.
 enum class Stage {
   kAlreadyMapped,
-  kAbsolutePath,      ///< The name had a slash.
-  kRpath,             ///< DT_RPATH of the asker, of its loaders, or of the main executable.
-  kLibraryPath,       ///< LD_LIBRARY_PATH
-  kRunpath,           ///< DT_RUNPATH of the asker
-  kCache,             ///< /etc/ld.so.cache
+  kAbsolutePath,  ///< The name had a slash.
+  kRpath,         ///< DT_RPATH of the asker, of its loaders, or of the main executable.
+  kLibraryPath,   ///< LD_LIBRARY_PATH
+  kRunpath,       ///< DT_RUNPATH of the asker
+  kCache,         ///< /etc/ld.so.cache
   kDefaultDirectory,
-  kPreload,           ///< LD_PRELOAD, /etc/ld.so.preload
-  kProgram,           ///< The main executable or its PT_INTERP.
+  kPreload,  ///< LD_PRELOAD, /etc/ld.so.preload
+  kProgram,  ///< The main executable or its PT_INTERP.
 };
 const char* name_of(Stage stage);
 
@@ -41,41 +41,55 @@ struct Config {
   std::optional<std::string> library_path;  ///< LD_LIBRARY_PATH as it was at exec.
   std::string preload;                      ///< LD_PRELOAD
   std::string working_directory = "/";
-  std::vector<std::string> default_directories;   ///< In search order.
-  std::string lib_token;                    ///< $LIB
-  std::string platform_token;               ///< $PLATFORM
-  std::vector<std::string> hwcaps;          ///< Sub-directories this CPU may use, best first: "glibc-hwcaps/x86-64-v3".
-  std::vector<std::string> cpu_levels;      ///< "x86-64-v4", "x86-64-v3", "x86-64-v2": those this CPU has, best first.
-  Version glibc;                            ///< 0 when unknown.
+  std::vector<std::string> default_directories;  ///< In search order.
+  std::string lib_token;                         ///< $LIB
+  std::string platform_token;                    ///< $PLATFORM
+  std::vector<std::string>
+      hwcaps;  ///< Sub-directories this CPU may use, best first: "glibc-hwcaps/x86-64-v3".
+  std::vector<std::string>
+      cpu_levels;  ///< "x86-64-v4", "x86-64-v3", "x86-64-v2": those this CPU has, best first.
+  bool cpu_known = true;     ///< False when /proc/cpuinfo could not be read, as in an image.
+  Version glibc;             ///< Without numbers when unknown; then as a current one.
+  int executable_stack = 1;  ///< glibc.rtld.execstack of GLIBC_TUNABLES: 0, 1 or 2.
 };
 
-/// Config for programs of this tree: architecture of `program` (an ELF file), distribution's default
-/// directories, CPU levels from /proc/cpuinfo, glibc version from the program interpreter's libc.
+/// Config for programs of this tree: architecture of `program` (an ELF file), distribution's
+/// default directories, CPU levels from /proc/cpuinfo, glibc version from the program interpreter's
+/// libc.
 [[nodiscard]] Result<Config> make_config(const System& system, const std::string& program,
                                          const std::map<std::string, std::string>& environment);
 
 /// An object in the model's process.
 struct Mapped {
-  std::string path;            ///< As opened: the text that $ORIGIN comes from.
-  std::string real_path;       ///< What /proc/PID/maps shows.
-  std::string origin;          ///< Directory for $ORIGIN.
+  std::string path;       ///< As opened: the text that $ORIGIN comes from.
+  std::string real_path;  ///< What /proc/PID/maps shows.
+  std::string origin;     ///< Directory for $ORIGIN.
   FileStatus status;
   ElfObject elf;
-  std::vector<std::string> names;         ///< Every name it was requested under.
-  std::optional<std::size_t> loader;      ///< Index of the object whose DT_NEEDED brought it; nothing after dlopen.
+  std::vector<std::string> names;  ///< Every name it was requested under.
+  std::optional<std::size_t>
+      loader;  ///< Index of the object whose DT_NEEDED brought it; nothing after dlopen.
   Stage stage = Stage::kAbsolutePath;
-  std::string stage_detail;    ///< The search element that hit, with whose tag it was: "DT_RPATH of /x/libtorch_cuda.so".
+  std::string stage_detail;  ///< The search element that hit, with whose tag it was: "DT_RPATH of
+                             ///< /x/libtorch_cuda.so".
+};
+
+/// A DT_NEEDED of the program's start that no file answered.
+struct MissingName {
+  std::string name;
+  std::size_t asker = 0;  ///< Index into Process::objects().
 };
 
 /// How one request ended.
 struct Outcome {
   enum class State { kFound, kMissing, kUnloadable, kUnknown } state = State::kUnknown;
-  std::optional<std::size_t> object;   ///< Index into Process::objects() when found.
+  std::optional<std::size_t> object;  ///< Index into Process::objects() when found.
   Stage stage = Stage::kAlreadyMapped;
   std::string stage_detail;
-  std::string path;                    ///< The candidate that ended the search.
-  std::string error;                   ///< The loader's text: "libx.so.1: cannot open shared object file: No such file or directory".
-  std::string culprit;                 ///< The object that failed, when it is a dependency of the one asked for.
+  std::string path;     ///< The candidate that ended the search.
+  std::string error;    ///< The loader's text: "libx.so.1: cannot open shared object file: No such
+                        ///< file or directory".
+  std::string culprit;  ///< The object that failed, when it is a dependency of the one asked for.
   bool newly_mapped = false;
 };
 
@@ -97,14 +111,19 @@ class Process {
   Process& operator=(Process&&) noexcept;
 
   /// Maps the program, LD_PRELOAD and /etc/ld.so.preload, and the closure of DT_NEEDED, breadth
-  /// first. The outcome is that of the whole start: the first thing that would stop it.
+  /// first. The outcome is that of the whole start: the first thing that would stop it. After a
+  /// missing name the rest is mapped all the same, as ldd does. Call it once, before all else.
   Outcome start(const std::string& program);
+
+  /// Names of the start's closure that were not found, in the order of asking.
+  const std::vector<MissingName>& missing() const;
 
   /// dlopen(name) called by code in object `caller` (nothing: as by the main program). Maps the
   /// closure; when anything in it fails, nothing stays mapped, as in the real one.
   Outcome dlopen(const std::string& name, std::optional<std::size_t> caller = std::nullopt);
 
-  /// Every place where `name` would be looked for by `caller`, in search order, that has such a file.
+  /// Every place where `name` would be looked for by `caller`, in search order, that has such a
+  /// file.
   std::vector<Candidate> candidates(const std::string& name,
                                     std::optional<std::size_t> caller = std::nullopt) const;
 
@@ -127,14 +146,16 @@ class Process {
 
 /// One row of /etc/ld.so.cache.
 struct CacheEntry {
-  std::string name;    ///< "libcuda.so.1"
+  std::string name;  ///< "libcuda.so.1"
   std::string path;
   std::uint32_t flags = 0;
   std::string hwcaps;  ///< glibc-hwcaps sub-directory name; empty for most.
+  bool legacy_hwcaps =
+      false;  ///< For tls/, haswell/ and the like, which glibc >= 2.37 passes over.
 };
 
 /// Rows in the file's order. An error names what is wrong with the file.
-[[nodiscard]] Result<std::vector<CacheEntry>> read_cache(const System& system,
-                                                         const std::string& path = "/etc/ld.so.cache");
+[[nodiscard]] Result<std::vector<CacheEntry>> read_cache(
+    const System& system, const std::string& path = "/etc/ld.so.cache");
 
 }  // namespace gpuwright::loader
