@@ -1,1 +1,97 @@
 #include "diagnose/diagnose.h"
+
+#include <algorithm>
+
+#include "diagnose/framework.h"
+#include "diagnose/ladder.h"
+#include "diagnose/verdict.h"
+
+namespace gpuwright {
+namespace {
+
+// Rungs that carry the ones above: an error on one of them leaves nothing for GPU work to stand on.
+// Libraries and Python are files, and a framework is judged for itself.
+bool carries(Rung rung) { return rung <= Rung::kCuda; }
+
+class Judge {
+ public:
+  Judge(const Machine& machine, const Catalog& catalog, Diagnosis& diagnosis)
+      : machine_(machine), catalog_(catalog), diagnosis_(diagnosis) {}
+
+  void judge(Rung rung, const Rule& rule) {
+    if (chain_is_broken_ && rule.standing == Standing::kLink && depends_on_chain(rung)) return;
+    Verdict verdict = rule.judge(machine_, catalog_);
+    if (auto* undecided = std::get_if<Undecided>(&verdict)) {
+      if (rule.standing != Standing::kAdvice)
+        diagnosis_.undecided.push_back({rule.id, rung, std::move(undecided->missing)});
+    } else if (auto* finding = std::get_if<Finding>(&verdict)) {
+      add(rung, rule, std::move(*finding));
+    } else if (auto* findings = std::get_if<std::vector<Finding>>(&verdict)) {
+      for (auto& one : *findings) add(rung, rule, std::move(one));
+    }
+  }
+
+ private:
+  static bool depends_on_chain(Rung rung) { return carries(rung) || rung == Rung::kFramework; }
+
+  void add(Rung rung, const Rule& rule, Finding finding) {
+    finding.id = rule.id;
+    finding.rung = rung;
+    if (finding.severity == Severity::kError && carries(rung)) chain_is_broken_ = true;
+    diagnosis_.findings.push_back(std::move(finding));
+  }
+
+  const Machine& machine_;
+  const Catalog& catalog_;
+  Diagnosis& diagnosis_;
+  bool chain_is_broken_ = false;
+};
+
+void judge_all(const Machine& machine, const Catalog& catalog, Diagnosis& diagnosis) {
+  Judge judge(machine, catalog, diagnosis);
+  for (const auto& table : all_rules())
+    for (const auto& rule : table.rules) judge.judge(table.rung, rule);
+  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& a, const Finding& b) {
+                     return a.rung != b.rung ? a.rung < b.rung : a.severity < b.severity;
+                   });
+  diagnosis.frameworks = judge_frameworks(machine, catalog, diagnosis.findings);
+}
+
+// With an error in hand, what could not be read on the rungs above it is not the question any more.
+void forget_unknowns_above_errors(Diagnosis& diagnosis) {
+  const auto broken = lowest_broken(diagnosis.findings);
+  if (!broken || !carries(*broken)) return;
+  std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return u.rung > *broken; });
+}
+
+void keep_only(Rung rung, Diagnosis& diagnosis) {
+  std::erase_if(diagnosis.findings, [&](const Finding& f) { return f.rung != rung; });
+  std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return u.rung != rung; });
+  if (rung != Rung::kFramework) diagnosis.frameworks.clear();
+}
+
+Machine with_framework_only(Machine machine, const std::string& name) {
+  std::erase_if(machine.frameworks, [&](const Framework& f) { return f.name != name; });
+  return machine;
+}
+
+}  // namespace
+
+Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options) {
+  if (!options.framework.empty()) {
+    DiagnoseOptions rest = options;
+    rest.framework.clear();
+    return diagnose(with_framework_only(machine, options.framework), catalog, rest);
+  }
+  Diagnosis diagnosis;
+  judge_all(machine, catalog, diagnosis);
+  forget_unknowns_above_errors(diagnosis);
+  diagnosis.rungs = climb(machine, catalog, diagnosis, options.only);
+  if (options.only) keep_only(*options.only, diagnosis);
+  diagnosis.outcome = outcome_of(diagnosis);
+  diagnosis.verdict = verdict_of(machine, catalog, diagnosis);
+  return diagnosis;
+}
+
+}  // namespace gpuwright

@@ -23,21 +23,21 @@ enum class RungState {
 struct RungResult {
   Rung rung = Rung::kHost;
   RungState state = RungState::kUnknown;
-  std::string summary;           ///< One line: "driver 550.54.15, open module, 2 GPUs".
-  std::optional<Rung> because;   ///< For kFollows: the rung that is broken.
+  std::string summary{};          ///< One line: "driver 550.54.15, open module, 2 GPUs".
+  std::optional<Rung> because{};  ///< For kFollows: the rung that is broken.
 };
 
 enum class Answer { kUses, kDoesNot, kCannotTell };
 
 /// Whether one framework will use the GPU.
 struct FrameworkAnswer {
-  std::string framework;         ///< "tensorflow"
-  std::string version;           ///< "2.21.0"; empty when unknown.
+  std::string framework;  ///< "tensorflow"
+  std::string version;    ///< "2.21.0"; empty when unknown.
   Answer answer = Answer::kCannotTell;
-  std::vector<std::string> gpus; ///< For kUses: "0 (NVIDIA H200, 0000:00:06.0)".
-  std::string because;           ///< For the other two: one sentence.
-  std::string finding_id;        ///< Of the finding that decides; empty otherwise.
-  std::string confidence;        ///< "high", "medium"
+  std::vector<std::string> gpus;     ///< For kUses: "0 (NVIDIA H200, 0000:00:06.0)".
+  std::string because;               ///< For the other two: one sentence.
+  std::string finding_id;            ///< Of the finding that decides; empty otherwise.
+  std::string confidence;            ///< "high", "medium"
   std::vector<std::string> caveats;  ///< What remains unseen.
 };
 
@@ -51,27 +51,31 @@ struct Undecision {
 
 struct Diagnosis {
   Outcome outcome = Outcome::kUndecided;
-  std::string verdict;                     ///< The first line of the report.
-  std::vector<RungResult> rungs;           ///< All of them, lowest first.
-  std::vector<Finding> findings;           ///< Causes first: by rung, then severity; consequences are left out.
+  std::string verdict;            ///< The first line of the report.
+  std::vector<RungResult> rungs;  ///< All of them, lowest first.
+  /// Causes first: by rung, then severity; consequences are left out.
+  std::vector<Finding> findings;
   std::vector<FrameworkAnswer> frameworks;
-  std::vector<Undecision> undecided;
+  std::vector<Undecision> undecided;  ///< Unknowns that leave the answer open.
 };
 
 struct DiagnoseOptions {
-  std::optional<Rung> only;                ///< Judge this rung alone.
-  std::string framework;                   ///< Judge this framework alone; empty for all.
+  /// Report this rung alone. Those below are judged all the same, so that a consequence is still
+  /// told from a cause.
+  std::optional<Rung> only;
+  std::string framework;  ///< Judge this framework alone; empty for all.
 };
 
 /// Judges the machine. Pure: the same machine and catalogue give the same diagnosis.
 Diagnosis diagnose(const Machine& machine, const Catalog& catalog,
                    const DiagnoseOptions& options = {});
 
-/// All rules, lowest rung first, with the rung of each.
+/// A table of rules and the rung it belongs to.
 struct RungRules {
   Rung rung;
   std::span<const Rule> rules;
 };
+/// All tables, lowest rung first; a rung may have several.
 std::vector<RungRules> all_rules();
 
 }  // namespace gpuwright

@@ -7,7 +7,17 @@
 namespace gpuwright {
 
 /// The rungs of the ladder, lowest first. Lower rungs are judged first.
-enum class Rung { kHost, kHardware, kDriver, kCuda, kLibraries, kPython, kFramework, kWork, kSpeed };
+enum class Rung {
+  kHost,
+  kHardware,
+  kDriver,
+  kCuda,
+  kLibraries,
+  kPython,
+  kFramework,
+  kWork,
+  kSpeed
+};
 
 enum class Severity {
   kError,    ///< GPU work does not work.
@@ -31,23 +41,23 @@ struct Evidence {
 /// One step of a fix. A command can be pasted as it stands; a step that is no command (a BIOS
 /// setting) leaves `command` empty and says it in `text`.
 struct FixStep {
-  std::string command;
-  std::string text;         ///< What it is for, in a few words; may be empty.
+  std::string command{};
+  std::string text{};  ///< What it is for, in a few words; may be empty.
   bool needs_root = false;
-  std::string changes;      ///< What it changes.
-  std::string undo;         ///< How to undo it.
+  std::string changes{};  ///< What it changes.
+  std::string undo{};     ///< How to undo it.
   friend bool operator==(const FixStep&, const FixStep&) = default;
 };
 
 struct Finding {
-  std::string id;         ///< "driver.version-mismatch"; filled from the rule's row.
+  std::string id{};         ///< "driver.version-mismatch"; filled from the rule's row.
   Rung rung = Rung::kHost;  ///< Filled from the rule's row.
   Severity severity = Severity::kError;
-  std::string subject;    ///< "tensorflow 2.21.0", "0000:3b:00.0"; empty for the machine as a whole.
-  std::string statement;  ///< One line: what is wrong, both sides compared.
-  std::vector<Evidence> evidence;
-  std::string cause;      ///< How a machine gets into this state.
-  std::vector<FixStep> fix;
+  std::string subject{};    ///< "tensorflow 2.21.0", "0000:3b:00.0"; empty for all of the machine.
+  std::string statement{};  ///< One line: what is wrong, both sides compared.
+  std::vector<Evidence> evidence{};
+  std::string cause{};  ///< How a machine gets into this state.
+  std::vector<FixStep> fix{};
   Certainty certainty = Certainty::kProven;
   friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -27,13 +27,23 @@ struct Undecided {
 /// A rule that can hit several things at once (two GPUs, two frameworks) gives several findings.
 using Verdict = std::variant<NotApplicable, Fine, Undecided, Finding, std::vector<Finding>>;
 
-struct Rule {
-  const char* id;      ///< "<rung>.<slug>"
-  const char* holds;   ///< What is true on a sound machine, one line.
-  Verdict (*judge)(const Machine&, const Catalog&);
+/// How a rule stands to the rules below it: those of lower rungs and earlier rows of its table.
+enum class Standing {
+  kLink,    ///< A link of the chain from the bus to the framework: not judged above a broken one,
+            ///< where it would only see consequences. An unknown leaves the answer open.
+  kOwn,     ///< A fault of its own, whatever lies below. An unknown leaves the answer open.
+  kAdvice,  ///< Warns or informs, never breaks the chain. An unknown decides nothing.
 };
 
-/// "value (source)" of a fact, or that it is absent or unknown and why.
+struct Rule {
+  const char* id;     ///< "<rung>.<slug>"
+  const char* holds;  ///< What is true on a sound machine, one line.
+  Verdict (*judge)(const Machine&, const Catalog&);
+  Standing standing = Standing::kLink;
+};
+
+/// What a fact says and where it was read, or that it is absent or unknown and why. A fact whose
+/// value has no short text form is only named.
 template <class T>
 Evidence cite(const char* what, const Fact<T>& fact);
 Evidence cite_text(const char* what, bool known, bool absent, const std::string& value,
@@ -51,17 +61,23 @@ inline std::string fact_text(const std::vector<std::string>& value) {
 
 template <class T>
 Evidence cite(const char* what, const Fact<T>& fact) {
-  return cite_text(what, fact.is_known(), fact.is_absent(),
-                   fact.is_known() ? fact_text(*fact) : std::string(), fact.reason(), fact.source());
+  std::string value;
+  if constexpr (requires { fact_text(*fact); }) {
+    if (fact.is_known()) value = fact_text(*fact);
+  }
+  return cite_text(what, fact.is_known(), fact.is_absent(), value, fact.reason(), fact.source());
 }
 
-/// The rules of one rung, in order of judging.
+/// The rules of one rung, in order of judging. The driver's fill three files: the kernel's side,
+/// the user-space libraries, and the device nodes with the services behind them.
 std::span<const Rule> host_rules();
 std::span<const Rule> hardware_rules();
-std::span<const Rule> driver_rules();
+std::span<const Rule> driver_module_rules();
+std::span<const Rule> driver_library_rules();
+std::span<const Rule> driver_node_rules();
 std::span<const Rule> cuda_rules();
-std::span<const Rule> library_rules();
 std::span<const Rule> python_rules();
+std::span<const Rule> framework_library_rules();  ///< Rung libraries.
 std::span<const Rule> framework_rules();
 
 }  // namespace gpuwright

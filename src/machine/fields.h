@@ -104,6 +104,7 @@ inline constexpr auto kFields<Driver> = std::tuple{GPUWRIGHT_F(Driver, module_ve
                                                    GPUWRIGHT_F(Driver, dkms),
                                                    GPUWRIGHT_F(Driver, nouveau_blacklisted),
                                                    GPUWRIGHT_F(Driver, nodes),
+                                                   GPUWRIGHT_F(Driver, node_helper),
                                                    GPUWRIGHT_F(Driver, uvm_major),
                                                    GPUWRIGHT_F(Driver, libraries),
                                                    GPUWRIGHT_F(Driver, user_space_version),

@@ -146,6 +146,8 @@ struct Driver {
   Fact<std::vector<DkmsBuild>> dkms;           ///< /var/lib/dkms; absent without DKMS.
   Fact<bool> nouveau_blacklisted;              ///< A modprobe.d line or kernel parameter says so.
   Fact<std::vector<DeviceNode>> nodes;         ///< /dev/nvidia*, an empty list is a fact.
+  Fact<bool> node_helper;  ///< /usr/bin/nvidia-modprobe is there with the setuid bit: it makes
+                           ///< missing nodes and loads nvidia_uvm when a CUDA program asks.
   Fact<std::uint64_t> uvm_major;  ///< nvidia-uvm in /proc/devices; absent when not registered.
   Fact<std::vector<DriverLibrary>> libraries;
   Fact<Version>

@@ -1,0 +1,82 @@
+#include "diagnose/rule.h"
+
+#include "diagnose/diagnose.h"
+
+namespace gpuwright {
+
+const char* name_of(Rung rung) {
+  switch (rung) {
+    case Rung::kHost:
+      return "host";
+    case Rung::kHardware:
+      return "hardware";
+    case Rung::kDriver:
+      return "driver";
+    case Rung::kCuda:
+      return "cuda";
+    case Rung::kLibraries:
+      return "libraries";
+    case Rung::kPython:
+      return "python";
+    case Rung::kFramework:
+      return "framework";
+    case Rung::kWork:
+      return "work";
+    case Rung::kSpeed:
+      return "speed";
+  }
+  return "";
+}
+
+const char* name_of(Severity severity) {
+  switch (severity) {
+    case Severity::kError:
+      return "error";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kInfo:
+      return "info";
+  }
+  return "";
+}
+
+const char* name_of(Certainty certainty) {
+  switch (certainty) {
+    case Certainty::kProven:
+      return "proven";
+    case Certainty::kLikely:
+      return "likely";
+    case Certainty::kPossible:
+      return "possible";
+  }
+  return "";
+}
+
+Evidence cite_text(const char* what, bool known, bool absent, const std::string& value,
+                   const std::string& reason, const std::string& source) {
+  std::string text = what;
+  if (known) {
+    if (!value.empty()) text += ": " + value;
+  } else if (absent) {
+    text += ": not there";
+  } else {
+    text += ": unknown, " + reason;
+  }
+  return {text, source};
+}
+
+std::vector<RungRules> all_rules() {
+  return {
+      {Rung::kHost, host_rules()},
+      {Rung::kHardware, hardware_rules()},
+      {Rung::kDriver, driver_module_rules()},
+      {Rung::kDriver, driver_library_rules()},
+      {Rung::kDriver, driver_node_rules()},
+      {Rung::kCuda, cuda_rules()},
+      {Rung::kLibraries, framework_library_rules()},
+      {Rung::kPython, python_rules()},
+      {Rung::kFramework, framework_rules()},
+  };
+}
+
+}  // namespace gpuwright
