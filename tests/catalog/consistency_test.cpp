@@ -359,10 +359,9 @@ TEST(TensorFlowWheels, AreFoundExactlyWhereTheOpenerNamesAllTheirDirectories) {
       return named.contains(directories.at(std::string(soname.substr(0, soname.find('.')))));
     });
     EXPECT_EQ(all, !row.finds_wheels_from.empty()) << row.version;
-    if (all) {
-      EXPECT_TRUE(Version::of(row.finds_wheels_from).same_series(Version::of(row.version), 2))
-          << row.version;
-    }
+    if (row.finds_wheels_from.empty()) continue;
+    EXPECT_TRUE(Version::of(row.finds_wheels_from).same_series(Version::of(row.version), 2))
+        << row.version;
   }
 }
 

@@ -180,6 +180,7 @@ TEST(TorchLookup, TellsVariantsAndProcessorsApart) {
   EXPECT_EQ(build->cudnn->text(), "9.19.0.56");
   EXPECT_EQ(build->driver_min->text(), "580.65.06");
   EXPECT_EQ(build->architecture, "x86_64");
+  EXPECT_TRUE(catalog().torch(Version::of("2.15.0"), "cu132")->sm_ptx.empty());
   EXPECT_EQ(catalog().torch(Version::of("2.13"), "cu126")->sm_sass.front(), "5.0");
   EXPECT_EQ(catalog().torch(Version::of("2.13"), "cu126", "aarch64")->sm_sass.front(), "8.0");
   EXPECT_FALSE(catalog().torch(Version::of("2.11"), "cpu"));
@@ -193,7 +194,7 @@ TEST(JaxLookup, FindsExactlyOneRelease) {
   EXPECT_EQ(build->driver_min->text(), "580.65.06");
   EXPECT_TRUE(build->needs_nvml);
   EXPECT_FALSE(catalog().jax(Version::of("0.8.0"), 12)->needs_nvml);
-  EXPECT_FALSE(catalog().jax(Version::of("0.11.2"), 12));
+  EXPECT_FALSE(catalog().jax(Version::of("0.11.2"), 11));
   EXPECT_FALSE(catalog().jax(Version::of("0.11.1"), 13));
 }
 
