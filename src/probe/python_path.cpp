@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 
@@ -63,9 +65,10 @@ class PathBuilder {
       note(entries.error().text());
       return true;
     }
+    const bool first_look = seen_.emplace(status->device, status->inode).second;
     for (const auto& entry : *entries)
       if (entry.name.ends_with(".pth") && !(rules_.skips_hidden_pth && entry.name.starts_with('.')))
-        add_pth(directory, entry.name);
+        add_pth(directory, entry.name, first_look);
     return true;
   }
 
@@ -89,11 +92,12 @@ class PathBuilder {
   SearchPath take() { return std::move(found_); }
 
  private:
-  void add_pth(const std::string& directory, const std::string& name) {
+  // lib64 is a link to lib in most virtual environments: its files count twice and are noted once.
+  void add_pth(const std::string& directory, const std::string& name, bool first_look) {
     const auto file = path_join(directory, name);
     const auto text = system_.read(file);
     if (!text) {
-      note(text.error().text());
+      if (first_look) note(text.error().text());
       return;
     }
     const auto pth = parse_pth(*text);
@@ -101,7 +105,7 @@ class PathBuilder {
       const auto path = absolute_path(directory, line);
       if (system_.status(path)) add(path, name);
     }
-    if (pth.runs_code && !is_harmless(name))
+    if (pth.runs_code && first_look && !is_harmless(name))
       note(file + " runs code" +
            (is_editable_hook(name) ? ": an import hook finds the packages of an editable install"
                                    : ""));
@@ -111,6 +115,7 @@ class PathBuilder {
   SiteRules rules_;
   std::string working_directory_;
   std::set<std::string> known_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen_;  // device and inode of directories
   SearchPath found_;
 };
 
@@ -179,15 +184,13 @@ bool is_user_site_enabled(const EnvironmentBlock& environment, const PythonLayou
          (!layout.venv || layout.venv->system_site);
 }
 
-// The prefixes of the last round: those of an open virtual environment come again, which is
-// harmless, and Fedora puts /usr/local in front unless it is building a package.
+// The prefixes of the last round. Fedora puts /usr/local in front unless it is building a package.
 std::vector<std::string> base_prefixes(const EnvironmentBlock& environment,
                                        const PythonLayout& layout, const SiteRules& rules) {
   std::vector<std::string> prefixes;
   if (rules.scheme == Scheme::kFedora && is_user_site_enabled(environment, layout) &&
       !environment.contains("RPM_BUILD_ROOT"))
     prefixes.emplace_back("/usr/local");
-  if (layout.venv) prefixes.push_back(layout.prefix);
   if (layout.venv && !layout.venv->system_site) return prefixes;
   prefixes.push_back(layout.base_prefix);
   if (layout.base_exec_prefix != layout.base_prefix) prefixes.push_back(layout.base_exec_prefix);
