@@ -1,0 +1,52 @@
+#include "base/embedded.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+namespace gpuwright {
+extern const EmbeddedFile k_finding_pages[];
+}
+
+namespace gpuwright::cli {
+namespace {
+
+const EmbeddedFile* find_page(std::string_view id) {
+  for (const auto* page = k_finding_pages; page->name != nullptr; ++page)
+    if (page->name == id) return page;
+  return nullptr;
+}
+
+std::string list_of_findings() {
+  std::string out = "\nFindings (gpuwright help ID explains one):\n";
+  for (const auto* page = k_finding_pages; page->name != nullptr; ++page)
+    out += std::string("  ") + page->name + "\n";
+  return out;
+}
+
+// "version-mismatch" where "driver.version-mismatch" was meant.
+std::string suggestion(std::string_view typed) {
+  for (const auto* page = k_finding_pages; page->name != nullptr; ++page)
+    if (std::string_view(page->name).find(typed) != std::string_view::npos)
+      return std::string("; did you mean ") + page->name + "?";
+  return "; gpuwright help lists both";
+}
+
+}  // namespace
+
+Result<int> run_help(const Arguments& arguments, Output& output) {
+  if (arguments.operands().empty()) {
+    output.data(overview_text() + list_of_findings());
+    return kAllRight;
+  }
+  if (arguments.operands().size() > 1) return fail("one finding or command at a time");
+  const std::string& topic = arguments.operands()[0];
+  if (const auto* page = find_page(topic)) {
+    output.data(page->text());
+  } else if (const auto* command = find_command(topic)) {
+    output.data(help_text(*command));
+  } else {
+    return fail("no finding or command '" + topic + "'" + suggestion(topic));
+  }
+  return kAllRight;
+}
+
+}  // namespace gpuwright::cli

@@ -1,0 +1,119 @@
+#include "cli/open.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "machine/json.h"
+#include "probe/probe.h"
+#include "probe/python.h"
+
+namespace gpuwright::cli {
+namespace {
+
+// Snapshots of real machines have some 100 KB. The limit keeps a wrong file from eating the memory.
+constexpr std::size_t kSnapshotLimit = 64 << 20;
+
+Result<std::string> read_standard_input() {
+  std::string text;
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, block, sizeof block);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(std::strerror(errno), "standard input", errno);
+    if (got == 0) return text;
+    text.append(block, static_cast<std::size_t>(got));
+    if (text.size() > kSnapshotLimit) return text;
+  }
+}
+
+// System wants absolute paths; what the user typed is relative to where the user stands.
+Result<std::string> absolute(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  char here[4096];
+  if (::getcwd(here, sizeof here) == nullptr)
+    return fail(std::strerror(errno), "working directory", errno);
+  return std::string(here) + "/" + path;
+}
+
+Result<std::string> read_file(const std::string& name) {
+  const auto path = absolute(name);
+  if (!path) return tl::unexpected(path.error());
+  auto text = make_live_system()->read(*path, kSnapshotLimit + 1);
+  if (!text) return fail(text.error().message, name, text.error().code);
+  return text;
+}
+
+Result<Machine> read_snapshot(const std::string& name) {
+  const std::string shown = name == "-" ? "standard input" : name;
+  const auto text = name == "-" ? read_standard_input() : read_file(name);
+  if (!text) return tl::unexpected(text.error());
+  if (text->size() > kSnapshotLimit)
+    return fail("is larger than a snapshot can be (64 MiB)", shown);
+  if (text->empty()) return fail("is empty", shown);
+  return snapshot_from_text(*text, shown);
+}
+
+// --python as the probes take it: absolute, or the name of a command. Within --root it is a path of
+// that tree and stays as it is.
+Result<std::string> python_path(const MachineOptions& options) {
+  if (options.python.empty() || !options.root.empty()) return options.python;
+  const auto path = absolute(options.python);
+  if (!path) return tl::unexpected(path.error());
+  const bool is_path = options.python.find('/') != std::string::npos ||
+                       make_live_system()->status(*path).has_value();
+  return is_path ? *path : options.python;
+}
+
+// What the user named has to be there; what we choose ourselves may be missing, which is a fact.
+Result<void> check_python(const System& system, const std::string& python,
+                          const std::string& typed) {
+  if (python.empty()) return {};
+  const auto chosen =
+      choose_interpreter(system, system.environment().value_or(EnvironmentBlock{}), python);
+  if (!chosen) return fail(chosen.error().message, "--python " + typed);
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const System>> open_system(const std::string& root) {
+  if (root.empty()) return std::shared_ptr<const System>(make_live_system());
+  const auto path = absolute(root);
+  if (!path) return tl::unexpected(path.error());
+  const auto listed = make_live_system()->list(*path);
+  if (!listed) return fail(listed.error().message, "--root " + root, listed.error().code);
+  return std::shared_ptr<const System>(make_live_system(*path));
+}
+
+Result<const Catalog*> open_catalog(const std::string& directory) {
+  if (directory.empty()) return &Catalog::built_in();
+  const auto path = absolute(directory);
+  if (!path) return tl::unexpected(path.error());
+  const auto system = make_live_system();
+  const auto listed = system->list(*path);
+  if (!listed) return fail(listed.error().message, "--catalog " + directory, listed.error().code);
+  auto catalog = Catalog::from_directory(*system, *path);
+  if (!catalog) return fail(catalog.error().text(), "--catalog");
+  static std::optional<Catalog> own;
+  own.emplace(std::move(*catalog));
+  return &*own;
+}
+
+Result<Machine> open_machine(const MachineOptions& options, const Catalog& catalog,
+                             Output& output) {
+  if (!options.from.empty()) return read_snapshot(options.from);
+  auto system = open_system(options.root);
+  if (!system) return tl::unexpected(system.error());
+  const auto python = python_path(options);
+  if (!python) return tl::unexpected(python.error());
+  if (const auto valid = check_python(**system, *python, options.python); !valid)
+    return tl::unexpected(valid.error());
+  Machine machine = probe_machine(*system, catalog, {*python, options.framework});
+  if (!machine.notes.empty()) output.leave_threads_behind();
+  return machine;
+}
+
+}  // namespace gpuwright::cli

@@ -1,0 +1,75 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <deque>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+// The only file that includes CLI11, which costs more to compile than the rest of the room.
+
+namespace gpuwright::cli {
+namespace {
+
+/// What CLI11 writes into; its addresses must not move while it parses.
+struct Slot {
+  const Option* option;
+  std::string value;
+  bool given = false;
+};
+
+void declare(CLI::App& app, std::span<const Option> options, std::deque<Slot>& slots) {
+  for (const auto& option : options) {
+    Slot& slot = slots.emplace_back(Slot{&option, {}, false});
+    const std::string spelling =
+        (*option.letter == '\0' ? "" : std::string(option.letter) + ",") + option.name;
+    if (*option.value == '\0') {
+      app.add_flag(spelling, slot.given);
+    } else {
+      app.add_option(spelling, slot.value)->take_last();
+    }
+  }
+}
+
+Result<void> check_choice(const Option& option, const std::string& value) {
+  const auto choices = words(option.choices);
+  if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end())
+    return {};
+  std::vector<std::string> names(choices.begin(), choices.end());
+  return fail("'" + value + "' is none of " + join(names, ", "), option.name);
+}
+
+// What CLI11 says may have several lines ("Run with --help for more information.").
+std::string first_line(const std::string& text) {
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+Result<Arguments> parse_arguments(const Command& command, const std::vector<std::string>& given) {
+  CLI::App app;
+  app.set_help_flag();  // --help is one of our records
+  std::deque<Slot> slots;
+  declare(app, command.options, slots);
+  declare(app, common_options(), slots);
+  std::vector<std::string> operands;
+  if (*command.operand != '\0') app.add_option("operand", operands);
+  try {
+    app.parse(std::vector<std::string>(given.rbegin(), given.rend()));
+  } catch (const CLI::ExtrasError&) {
+    return fail("unexpected argument '" + join(app.remaining(), " ") + "'");
+  } catch (const CLI::ParseError& error) {
+    return fail(first_line(error.what()));
+  }
+  Arguments arguments;
+  for (const auto& slot : slots) {
+    if (!slot.given && app.get_option(slot.option->name)->count() == 0) continue;
+    if (const auto valid = check_choice(*slot.option, slot.value);
+        *slot.option->value != '\0' && !valid)
+      return tl::unexpected(valid.error());
+    arguments.set(slot.option->name, slot.value);
+  }
+  for (auto& operand : operands) arguments.add_operand(std::move(operand));
+  return arguments;
+}
+
+}  // namespace gpuwright::cli
