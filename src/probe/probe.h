@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,9 @@ struct ProbeOptions {
   std::string framework;     ///< Examine this one alone; empty for all.
 };
 
-/// What a probe works on. Shared, since a probe that outlives its deadline keeps it alive.
+/// What a probe works on. The runner keeps it alive for as long as the probe runs, past its deadline
+/// too; the catalogue has to outlive the process's threads. A Fill must hold values of its own and no
+/// reference to any of this.
 struct ProbeInput {
   const System& system;
   const Machine& machine;    ///< What earlier probes filled.
@@ -44,6 +47,10 @@ struct Probe {
 /// must leave by std::quick_exit or _exit when `machine.notes` is not empty.
 Machine probe_machine(std::shared_ptr<const System> system, const Catalog& catalog,
                       const ProbeOptions& options);
+
+/// The same with a table of one's own.
+Machine run_probes(std::span<const Probe> probes, std::shared_ptr<const System> system,
+                   const Catalog& catalog, const ProbeOptions& options);
 
 Fill probe_host(const ProbeInput& input);
 Fill probe_hardware(const ProbeInput& input);

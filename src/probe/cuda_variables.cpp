@@ -1,0 +1,148 @@
+#include "probe/cuda.h"
+
+namespace gpuwright {
+namespace {
+
+// Grouped by who reads them; what each does is said where a rule uses it.
+constexpr const char* kVariables[] = {
+    // the loader
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "GLIBC_TUNABLES",
+    // libcuda
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_MPS_PIPE_DIRECTORY",
+    "CUDA_MPS_LOG_DIRECTORY",
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+    "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_DISABLE_JIT",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_PRELOAD_LIBRARIES",
+    "CUDA_INJECTION64_PATH",
+    "CUDA_CACHE_DISABLE",
+    "CUDA_CACHE_PATH",
+    "CUDA_CACHE_MAXSIZE",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_MANAGED_FORCE_DEVICE_ALLOC",
+    "CUDA_ENABLE_COREDUMP_ON_EXCEPTION",
+    // CUDA libraries
+    "NVIDIA_TF32_OVERRIDE",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "CUBLASLT_WORKSPACE_SIZE",
+    "CUDNN_LOGDEST_DBG",
+    "CUDNN_LOGINFO_DBG",
+    "CUDNN_LOGLEVEL_DBG",
+    // toolkits and builds
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "CUDA_ROOT",
+    "CUDA_VERSION",
+    "CUDNN_PATH",
+    "CUDNN_VERSION",
+    "NCCL_VERSION",
+    "CONDA_OVERRIDE_CUDA",
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+    "TORCH_CUDA_ARCH_LIST",
+    // container toolkits
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "NVIDIA_REQUIRE_CUDA",
+    "NVIDIA_DISABLE_REQUIRE",
+    "NVIDIA_CTK_LIBCUDA_DIR",
+    "NVIDIA_PRODUCT_NAME",
+    "NVIDIA_PYTORCH_VERSION",
+    "NVIDIA_TENSORFLOW_VERSION",
+    // TensorFlow
+    "TF_CPP_MIN_LOG_LEVEL",
+    "TF_CPP_MAX_VLOG_LEVEL",
+    "TF_CPP_VMODULE",
+    "TF_MIN_GPU_MULTIPROCESSOR_COUNT",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_GPU_ALLOCATOR",
+    "TF_FORCE_UNIFIED_MEMORY",
+    "TF_GPU_THREAD_MODE",
+    "TF_GPU_THREAD_COUNT",
+    "TF_XLA_FLAGS",
+    "TF_ENABLE_ONEDNN_OPTS",
+    "TF_DETERMINISTIC_OPS",
+    "TF_CUDNN_DETERMINISTIC",
+    "TF_CUDNN_USE_AUTOTUNE",
+    "TF_ENABLE_CUBLAS_TENSOR_OP_MATH_FP32",
+    "TF_USE_LEGACY_KERAS",
+    "KERAS_BACKEND",
+    "TF_CONFIG",
+    // XLA and JAX
+    "XLA_FLAGS",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_CLIENT_MEM_FRACTION",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_TARGET",
+    "JAX_PLATFORMS",
+    "JAX_PLATFORM_NAME",
+    "JAX_CUDA_VISIBLE_DEVICES",
+    "JAX_SKIP_CUDA_CONSTRAINTS_CHECK",
+    "JAX_ENABLE_X64",
+    "JAX_DEFAULT_MATMUL_PRECISION",
+    "JAX_COMPILATION_CACHE_DIR",
+    // PyTorch
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_NVML_BASED_CUDA_CHECK",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+    "TORCH_CUDNN_V8_API_DISABLED",
+    "TORCH_BLAS_PREFER_CUBLASLT",
+    // NCCL
+    "NCCL_DEBUG",
+    "NCCL_P2P_DISABLE",
+    "NCCL_P2P_LEVEL",
+    "NCCL_SHM_DISABLE",
+    "NCCL_IB_DISABLE",
+    "NCCL_SOCKET_IFNAME",
+    "NCCL_NVLS_ENABLE",
+    "NCCL_CUMEM_ENABLE",
+    // Python environments
+    "CONDA_PREFIX",
+    "CONDA_DEFAULT_ENV",
+    "VIRTUAL_ENV",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONNOUSERSITE",
+    "PYENV_VERSION",
+    // schedulers: which GPUs a job was given
+    "SLURM_JOB_ID",
+    "SLURM_JOB_GPUS",
+    "SLURM_STEP_GPUS",
+    "SLURM_GPUS",
+    "SLURM_GPUS_ON_NODE",
+    "GPU_DEVICE_ORDINAL",
+    "LSB_JOBID",
+    "PBS_JOBID",
+    "KUBERNETES_SERVICE_HOST",
+    // Windows Subsystem for Linux
+    "WSL_DISTRO_NAME",
+    // threads
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+};
+
+}  // namespace
+
+Environment gpu_variables(const Environment& environment) {
+  Environment set;
+  for (const auto* name : kVariables) {
+    const auto found = environment.find(name);
+    if (found != environment.end()) set.insert(*found);
+  }
+  return set;
+}
+
+}  // namespace gpuwright
