@@ -1,8 +1,9 @@
 #include "catalog/catalog.h"
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
+#include <span>
 
 #include "base/embedded.h"
 #include "base/text.h"
@@ -19,9 +20,10 @@ using catalog::Texts;
 
 struct Catalog::Impl {
   Tables tables = catalog::k_built_in_tables;
-  catalog::TableStore replaced;                                    ///< What `tables` points to when
-                                                                   ///< files were replaced.
-  std::map<std::string, std::string, std::less<>> replaced_texts;  ///< By table name.
+  /// What `tables` points to where files were replaced.
+  catalog::TableStore replaced;
+  /// By table name; a name stands here exactly when its file was replaced.
+  std::map<std::string, std::string, std::less<>> replaced_texts;
 };
 
 namespace {
