@@ -261,7 +261,7 @@ std::optional<Miss> Process::Impl::map_interpreter() {
 void Process::Impl::preload(const std::vector<std::string>& names, const std::string& source,
                             std::vector<std::size_t>& roots) {
   for (const auto& name : names) {
-    const auto reached = request({name, 0, true}, 0);
+    const auto reached = request({name, 0, Request::Why::kPreload}, 0);
     if (!reached) {
       warnings.push_back("ERROR: ld.so: object '" + name + "' from " + source +
                          " cannot be preloaded (" + reached.error().reason + "): ignored.");
@@ -294,7 +294,7 @@ std::optional<Process::Impl::Failed> Process::Impl::map_closure(std::vector<std:
             {Outcome::State::kUnloadable, text, "DST not allowed in SUID/SGID programs", 0}, text};
       const auto name = expanded(text, asker);
       if (!name) continue;
-      auto reached = request({*name, asker, false}, asker);
+      auto reached = request({*name, asker, Request::Why::kNeeded}, asker);
       if (reached) {
         if (reached->fresh) queue.push_back(reached->object);
         continue;
@@ -368,7 +368,7 @@ Outcome Process::Impl::dlopen(const std::string& name, std::size_t caller) {
   const std::size_t first = objects.size();
   by_dlopen = true;
   // The new object gets no loader: the chain of DT_RPATH ends with it.
-  const auto reached = request({name, caller, false}, std::nullopt);
+  const auto reached = request({name, caller, Request::Why::kDlopen}, std::nullopt);
   if (!reached) return failure(reached.error(), "");
   if (!reached->fresh) return found(*reached);
   auto failed = map_closure({reached->object}, false);
@@ -400,7 +400,7 @@ std::vector<Candidate> Process::candidates(const std::string& name,
     all.push_back({object.path, object.real_path, Stage::kAlreadyMapped, "", ElfProblem::kNone});
   }
   for (auto& candidate :
-       impl_->search->candidates({name, caller.value_or(0), false}, impl_->objects))
+       impl_->search->candidates({name, caller.value_or(0), Request::Why::kDlopen}, impl_->objects))
     if (all.empty() || all.front().path != candidate.path) all.push_back(std::move(candidate));
   return all;
 }

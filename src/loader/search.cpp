@@ -99,6 +99,9 @@ class GlibcSearch : public Search {
   std::vector<Step> steps(const Request& request, const std::vector<Mapped>& objects);
 
   tl::expected<Hit, Miss> find_path(const Request& request, const std::vector<Mapped>& objects);
+  bool is_untrusted(const Request& request) const {
+    return config_.secure && request.why == Request::Why::kPreload;
+  }
   Walk walk(const Step& step, const Request& request);
   Walk try_file(const std::string& path, const Step& step, const Request& request);
   bool ends_list(const Directory& directory) const;
@@ -120,10 +123,10 @@ class GlibcSearch : public Search {
   bool cache_read_ = false;
   std::deque<OwnList> own_lists_;  // steps point into it while it grows
 
-  // Of the request in progress, as errno and found_other_class in the loader.
-  int last_code_ = ENOENT;
-  ElfProblem wrong_class_ = ElfProblem::kNone;
-  std::string wrong_class_reason_;
+  // As errno in the loader: what the last open left, 0 after a good one. Names of DT_NEEDED start
+  // with what the name before left, which shows when nothing at all is tried for them.
+  int last_code_ = 0;
+  std::string wrong_class_;  // of the request in progress, as found_other_class
 };
 
 const SearchList& GlibcSearch::own_list(const std::vector<Mapped>& objects, std::size_t index) {
@@ -169,7 +172,7 @@ std::vector<Step> GlibcSearch::steps(const Request& request, const std::vector<M
   if (asker.elf.runpath)
     steps.push_back(
         {Stage::kRunpath, "DT_RUNPATH of " + asker.path, &own_list(objects, request.asker)});
-  if (!(request.preload && config_.secure)) steps.push_back({Stage::kCache, kCachePath, nullptr});
+  if (!is_untrusted(request)) steps.push_back({Stage::kCache, kCachePath, nullptr});
   if (!asker.elf.no_default_dirs())
     steps.push_back({Stage::kDefaultDirectory, "default directory", &default_list_});
   return steps;
@@ -179,12 +182,13 @@ std::vector<Step> GlibcSearch::steps(const Request& request, const std::vector<M
 // over.
 Walk GlibcSearch::try_file(const std::string& path, const Step& step, const Request& request) {
   Attempt attempt = files_.open(absolute(path, config_));
-  const bool untrusted = request.preload && config_.secure && step.stage != Stage::kAbsolutePath;
+  const bool untrusted = is_untrusted(request) && step.stage != Stage::kAbsolutePath;
   if (attempt.kind == Attempt::Kind::kOpened && untrusted &&
       (attempt.status.mode & kSetUserId) == 0) {
     attempt.kind = Attempt::Kind::kNext;
     attempt.code = ENOENT;
   }
+  if (attempt.kind == Attempt::Kind::kOpened) last_code_ = 0;
   if (attempt.kind == Attempt::Kind::kOpened)
     return {Hit{path, attempt.status, attempt.elf, step.stage, step.detail}, std::nullopt};
   if (attempt.kind == Attempt::Kind::kStop) {
@@ -192,10 +196,7 @@ Walk GlibcSearch::try_file(const std::string& path, const Step& step, const Requ
     return {std::nullopt, Miss{state, path, attempt.reason, attempt.code}};
   }
   last_code_ = attempt.code;
-  if (attempt.problem == ElfProblem::kWrongClass) {
-    wrong_class_ = attempt.problem;
-    wrong_class_reason_ = attempt.reason;
-  }
+  if (attempt.problem == ElfProblem::kWrongClass) wrong_class_ = attempt.reason;
   return {};
 }
 
@@ -209,7 +210,11 @@ bool GlibcSearch::ends_list(const Directory& directory) const {
 
 Walk GlibcSearch::walk(const Step& step, const Request& request) {
   for (Directory* directory : *step.list) {
-    if (!directories_.look_at(*directory)) continue;
+    const bool first_look = !directory->looked_at;
+    if (!directories_.look_at(*directory)) {
+      if (first_look) last_code_ = ENOENT;
+      continue;
+    }
     for (const auto& prefix : directory->tried) {
       auto result = try_file(prefix + request.name, step, request);
       if (result.hit || result.stop) return result;
@@ -241,8 +246,7 @@ Walk GlibcSearch::try_cache(const Step& step, const Request& request, const Mapp
 }
 
 Miss GlibcSearch::not_found(const std::string& name) const {
-  if (wrong_class_ == ElfProblem::kWrongClass)
-    return {Outcome::State::kUnloadable, name, wrong_class_reason_, 0};
+  if (!wrong_class_.empty()) return {Outcome::State::kUnloadable, name, wrong_class_, 0};
   return {Outcome::State::kMissing, name, "cannot open shared object file", last_code_};
 }
 
@@ -257,8 +261,8 @@ tl::expected<Hit, Miss> GlibcSearch::find_path(const Request& request,
 
 tl::expected<Hit, Miss> GlibcSearch::find(const Request& request,
                                           const std::vector<Mapped>& objects) {
-  last_code_ = ENOENT;
-  wrong_class_ = ElfProblem::kNone;
+  if (request.why != Request::Why::kNeeded) last_code_ = ENOENT;
+  wrong_class_.clear();
   if (request.name.find('/') != std::string::npos) return find_path(request, objects);
   for (const auto& step : steps(request, objects)) {
     auto result = step.list != nullptr ? walk(step, request)

@@ -36,7 +36,7 @@ struct Miss {
 struct Request {
   std::string name;
   std::size_t asker = 0;
-  bool preload = false;  ///< LD_PRELOAD, /etc/ld.so.preload: stricter rules in a secure process.
+  enum class Why { kDlopen, kNeeded, kPreload } why = Why::kDlopen;
 };
 
 /// A way from names to files: glibc's, or musl's.

@@ -1,21 +1,15 @@
-#include <elf.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <filesystem>
-#include <fstream>
-#include <map>
+#include <iostream>
 #include <mutex>
 #include <set>
 #include <thread>
 
 #include "base/text.h"
+#include "loader/child.h"
 #include "loader/loader.h"
 
 // The model against the machine's own ld.so: every program and shared library under the usual
@@ -27,7 +21,6 @@ namespace gpuwright::loader {
 namespace {
 
 namespace fs = std::filesystem;
-using Environment = std::map<std::string, std::string>;
 
 /// What a start maps: "name => path" lines without ld.so itself, whose place in the link map only
 /// depends on who needs it, and the names that were not found.
@@ -45,47 +38,6 @@ std::string describe(const Listing& listing) {
   for (const auto& line : listing.mapped) text += "  " + line + "\n";
   for (const auto& name : listing.missing) text += "  " + name + " => not found\n";
   return text + (listing.loader_mapped ? "  and ld.so\n" : "");
-}
-
-/// Standard output and standard error of a command, each up to its end.
-std::pair<std::string, std::string> run(const std::vector<std::string>& command,
-                                        const Environment& environment,
-                                        const std::string& directory) {
-  int out[2];
-  int err[2];
-  if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return {};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-  ::posix_spawn_file_actions_adddup2(&actions, err[1], 2);
-  ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-  std::vector<char*> arguments;
-  for (const auto& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<std::string> block;
-  for (const auto& [name, value] : environment) block.push_back(name + "=" + value);
-  std::vector<char*> variables;
-  for (auto& item : block) variables.push_back(item.data());
-  variables.push_back(nullptr);
-  pid_t child = -1;
-  const int spawned =
-      ::posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::close(out[1]);
-  ::close(err[1]);
-  // Both texts are far below the 64 KiB of a pipe apart from standard output, so one after the
-  // other.
-  const auto drain = [](int fd) {
-    std::string text;
-    std::array<char, 16384> buffer;
-    for (ssize_t got; (got = ::read(fd, buffer.data(), buffer.size())) > 0;)
-      text.append(buffer.data(), static_cast<std::size_t>(got));
-    ::close(fd);
-    return text;
-  };
-  auto result = std::pair{drain(out[0]), drain(err[0])};
-  if (spawned == 0) ::waitpid(child, nullptr, 0);
-  return result;
 }
 
 bool is_ld_so(std::string_view name) { return path_name(name).starts_with("ld-linux"); }
@@ -173,20 +125,6 @@ std::vector<std::string> objects_of_machine(const System& system) {
   return {found.begin(), found.end()};
 }
 
-/// A directory of its own for one test, removed at its end.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = fs::temp_directory_path() / "gpuwright-loader-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Scratch() { fs::remove_all(path_); }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 // Copies, so other inodes, of libraries that many objects need; one of them too short to be ELF
 // would end half of all starts, so those stay good here and bad files have their own tests.
 fs::path foreign_directory(const System& system, const fs::path& scratch) {
@@ -230,7 +168,7 @@ TEST(RealLoader, MapsTheSameFilesForEveryObjectOfTheMachine) {
   if (!fs::exists(loader)) GTEST_SKIP() << "skipped: no x86-64 glibc here";
   const auto system = make_live_system();
   const auto objects = objects_of_machine(*system);
-  const Scratch scratch;
+  const ScratchDirectory scratch;
   const auto foreign = foreign_directory(*system, scratch.path());
   const std::string directory = foreign;
   Case cases[] = {
@@ -247,8 +185,8 @@ TEST(RealLoader, MapsTheSameFilesForEveryObjectOfTheMachine) {
     for (std::size_t job; (job = next++) < objects.size() * kCases;) {
       const std::string& object = objects[job / kCases];
       const Case& set = cases[job % kCases];
-      const auto [out, err] = run({loader, object}, set.environment, directory);
-      const Listing real = parse_list(out, err);
+      const Finished real_run = run({loader, object}, set.environment, directory);
+      const Listing real = parse_list(real_run.out, real_run.err);
       const Listing model = predict(*system, object, set.environment, directory);
       tally.add(real == model, object + " with " + set.name + "\n ld.so:\n" + describe(real) +
                                    " model:\n" + describe(model));
