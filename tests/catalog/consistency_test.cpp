@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
+#include <regex.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <map>
-#include <regex>
 #include <set>
 
 #include "base/embedded.h"
@@ -49,8 +49,30 @@ void for_each_row(const EmbeddedFile& file, Visit&& visit) {
   }
 }
 
+/// A POSIX extended expression. Not <regex>: with a sanitizer GCC 12 warns inside that header
+/// (GCC bug 105562), and here warnings are errors.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text)
+      : is_valid_(regcomp(&compiled_, text.c_str(), REG_EXTENDED | REG_NOSUB) == 0) {}
+  ~Pattern() {
+    if (is_valid_) regfree(&compiled_);
+  }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  bool is_valid() const { return is_valid_; }
+  bool matches(const std::string& text) const {
+    return is_valid_ && regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+  }
+
+ private:
+  regex_t compiled_{};
+  bool is_valid_;
+};
+
 bool is_date(const std::string& text) {
-  return std::regex_match(text, std::regex("20[0-9]{2}-[01][0-9]-[0-3][0-9]"));
+  return Pattern("^20[0-9]{2}-[01][0-9]-[0-3][0-9]$").matches(text);
 }
 
 bool has(Texts list, Text item) { return std::ranges::find(list, item) != list.end(); }
@@ -81,8 +103,6 @@ bool is_branch(std::uint64_t branch) {
 }
 
 std::uint64_t branch_of(Text driver) { return Version::of(driver).major_part(); }
-
-// -------- the files as text
 
 TEST(EveryFile, SaysItsSchemaAndDate) {
   ASSERT_FALSE(files().empty());
@@ -116,19 +136,17 @@ TEST(EveryRow, ThatWasCheckedSaysWhen) {
 }
 
 TEST(EverySonameColumn, HoldsSonames) {
-  const std::regex soname("lib[A-Za-z0-9_-]+\\.so(\\.[0-9]+)+");
+  const Pattern soname("^lib[A-Za-z0-9_-]+\\.so(\\.[0-9]+)+$");
   for (const auto& file : files())
     for_each_row(file, [&](const toml::table& row, const std::string& place) {
       for (const auto* column : {"sonames", "sonames_other", "needed", "later"}) {
         const auto* list = row[column].as_array();
         if (list == nullptr) continue;
         for (const auto& item : *list)
-          EXPECT_TRUE(std::regex_match(item.value_or(std::string()), soname)) << place;
+          EXPECT_TRUE(soname.matches(item.value_or(std::string()))) << place;
       }
     });
 }
-
-// -------- the constants
 
 /// Writes a row column by column, so that two tables can be compared.
 class Dump {
@@ -178,8 +196,6 @@ TEST(Constants, AreWhatTheFilesSay) {
       tables, store.rows);
 }
 
-// -------- order and keys
-
 TEST(Keys, AreUniqueAndSorted) {
   expect_ascending(tables.cuda_series, &CudaSeriesRow::minor);
   expect_ascending(tables.tensorflow, &TensorFlowRow::version);
@@ -220,16 +236,14 @@ TEST(Keys, OfCudnnRangesDoNotOverlap) {
 }
 
 TEST(DeviceIds, AreFourHexDigitsAndUnique) {
-  const std::regex entry("[0-9a-f]{4}( .+)?");
+  const Pattern entry("^[0-9a-f]{4}( .+)?$");
   std::set<std::string> seen;
   for (const auto& row : tables.pci)
     for (const auto id : row.ids) {
-      EXPECT_TRUE(std::regex_match(std::string(id), entry)) << id;
+      EXPECT_TRUE(entry.matches(std::string(id))) << id;
       EXPECT_TRUE(seen.insert(std::string(id.substr(0, 4))).second) << id;
     }
 }
-
-// -------- references between tables
 
 TEST(Chips, AreUniqueAndOfAKnownArchitecture) {
   std::set<Text> seen;
@@ -386,11 +400,11 @@ TEST(ComputeCapabilities, OfBuildsAreKnownToTheirToolkit) {
   }
 }
 
-TEST(Products, MatchTheirOwnNameAndHaveAKnownChip) {
+TEST(Products, HaveAValidPatternAndAKnownChip) {
   const auto root = parse("gpus");
   for (const auto& item : *root["gpu"].as_array()) {
     const auto& row = *item.as_table();
-    EXPECT_NO_THROW(std::regex(row["match"].value_or(std::string())))
+    EXPECT_TRUE(Pattern(row["match"].value_or(std::string())).is_valid())
         << row["name"].value_or(std::string());
     const auto chip = row["chip"].value_or(std::string());
     EXPECT_TRUE(std::ranges::any_of(tables.chips, [&](const ChipRow& known) {
@@ -398,8 +412,6 @@ TEST(Products, MatchTheirOwnNameAndHaveAKnownChip) {
     })) << row["name"].value_or(std::string());
   }
 }
-
-// -------- what NVIDIA's libraries are really called
 
 TEST(CudaSonames, AreThoseOfTheRealToolkits) {
   const auto series_has = [](Text version, std::initializer_list<Text> sonames) {
