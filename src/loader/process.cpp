@@ -66,7 +66,7 @@ const char* name_of(Stage stage) {
     case Stage::kAlreadyMapped:
       return "already mapped";
     case Stage::kAbsolutePath:
-      return "path";
+      return "absolute path";
     case Stage::kRpath:
       return "DT_RPATH";
     case Stage::kLibraryPath:

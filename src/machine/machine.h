@@ -247,8 +247,9 @@ struct Python {
 /// How a library name comes out of the loader's search, asked by one object.
 struct ResolvedLibrary {
   std::string name;  ///< As asked for: "libcudnn.so.9".
-  std::string
-      when;  ///< "import", "device" (first device query), "use" (first convolution, first compile)
+  /// When it is mapped: "import", "query" (first device query, whatever comes of it), "device"
+  /// (only when CUDA could be initialised), "use" (first convolution, first compile).
+  std::string when;
   std::string role;  ///< "required" (no GPU without it), "linked" (no import without it), "driver",
                      ///< "nvml", "optional", "sub-library", "dependency"
   std::string opener;  ///< Path of the object that asks.

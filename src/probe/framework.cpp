@@ -182,7 +182,10 @@ void LibraryTrace::record_new(std::size_t first, const std::string& role,
   for (std::size_t i = first; i < objects.size(); ++i) {
     const auto& object = objects[i];
     if (!is_gpu_library(path_name(object.real_path))) continue;
-    const auto name = object.names.empty() ? object.elf.soname : object.names.front();
+    // Opened by path: the row is about the library, and the path stands in it anyway.
+    const bool by_name =
+        !object.names.empty() && object.names.front().find('/') == std::string::npos;
+    const auto name = by_name ? object.names.front() : std::string(path_name(object.path));
     auto row = row_of(object, name, role);
     row.opener = object.loader ? objects[*object.loader].path : opener;
     rows_.push_back(std::move(row));
@@ -249,39 +252,62 @@ std::optional<std::size_t> LibraryTrace::find(const std::string& real_path_or_na
                                             : process_.find(real_path_or_name);
 }
 
+namespace {
+
+std::optional<std::size_t> mapped_cudnn(const LibraryTrace& trace) {
+  const auto nine = trace.find("libcudnn.so.9");
+  return nine ? nine : trace.find("libcudnn.so.8");
+}
+
+// The endings that cuDNN tries on the name of a part, by the version it has itself: its three
+// numbers, two, one. A wheel's fourth number is a build number.
+std::vector<std::string> part_endings(const loader::Mapped& main, const Python& python) {
+  const auto version = library_version(python, main.real_path);
+  const std::string major = main.elf.soname == "libcudnn.so.8" ? "8" : "9";
+  std::vector<std::string> endings;
+  if (version.is_known() && std::to_string(version->major_part()) == major) {
+    const auto minor = major + "." + std::to_string(version->part(1));
+    endings = {".so." + minor + "." + std::to_string(version->part(2)), ".so." + minor};
+  }
+  endings.push_back(".so." + major);
+  return endings;
+}
+
+void trace_part(LibraryTrace& trace, const Python& python, std::size_t main,
+                const std::string& part) {
+  const auto endings = part_endings(trace.process().objects()[main], python);
+  for (const auto& ending : endings) {
+    const std::string name = "libcudnn_" + part + ending;
+    if (&ending != &endings.back() && trace.process().candidates(name, main).empty()) continue;
+    trace.open(name, main, "sub-library");
+    return;
+  }
+}
+
+}  // namespace
+
+void trace_cudnn_version(LibraryTrace& trace, const Python& python) {
+  if (const auto main = trace.find("libcudnn.so.9")) trace_part(trace, python, *main, "graph");
+}
+
 void trace_cudnn_parts(LibraryTrace& trace, const Python& python) {
-  std::optional<std::size_t> main;
-  for (const auto* soname : {"libcudnn.so.9", "libcudnn.so.8"})
-    if (!main) main = trace.find(soname);
-  if (!main) return;
-  const auto& object = trace.process().objects()[*main];
-  const bool nine = object.elf.soname == "libcudnn.so.9";
-  const auto version = library_version(python, object.real_path);
   constexpr std::array kParts9 = {
       "graph", "ops", "cnn", "adv", "heuristic", "engines_precompiled", "engines_runtime_compiled"};
   constexpr std::array kParts8 = {"ops_infer", "cnn_infer", "adv_infer",
                                   "ops_train", "cnn_train", "adv_train"};
-  std::vector<std::string> suffixes;
-  if (nine && version.is_known()) {
-    // cuDNN asks by its own three numbers; a wheel's fourth is a build number.
-    const auto minor = std::to_string(version->part(0)) + "." + std::to_string(version->part(1));
-    suffixes = {".so." + minor + "." + std::to_string(version->part(2)), ".so." + minor};
-  }
-  suffixes.push_back(nine ? ".so.9" : ".so.8");
-  const auto trace_part = [&](const std::string& part) {
-    for (const auto& suffix : suffixes) {
-      const std::string name = "libcudnn_" + part + suffix;
-      const bool last = &suffix == &suffixes.back();
-      if (last || !trace.process().candidates(name, main).empty()) {
-        trace.open(name, main, "sub-library");
-        return;
-      }
-    }
-  };
-  if (nine)
-    for (const auto* part : kParts9) trace_part(part);
+  const auto main = mapped_cudnn(trace);
+  if (!main) return;
+  if (trace.process().objects()[*main].elf.soname == "libcudnn.so.8")
+    for (const auto* part : kParts8) trace_part(trace, python, *main, part);
   else
-    for (const auto* part : kParts8) trace_part(part);
+    for (const auto* part : kParts9) trace_part(trace, python, *main, part);
+}
+
+Fact<std::string> search_tag(const LibraryTrace& trace, std::size_t object) {
+  const auto& mapped = trace.process().objects()[object];
+  if (mapped.elf.runpath) return Fact<std::string>::known("DT_RUNPATH", mapped.path);
+  if (mapped.elf.rpath) return Fact<std::string>::known("DT_RPATH", mapped.path);
+  return Fact<std::string>::absent(mapped.path);
 }
 
 // ------------------------------------------------------------------------- probe

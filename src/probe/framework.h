@@ -58,7 +58,7 @@ class LibraryTrace {
   /// says why.
   bool start(std::string& problem);
 
-  /// Later rows carry this `when`: "import", "device", "use".
+  /// Later rows carry this `when`: "import", "query", "device", "use" (see ResolvedLibrary).
   void at(std::string when) { when_ = std::move(when); }
 
   /// dlopen by code in `caller` (a mapped object), recorded with `role` whatever comes out. True
@@ -84,9 +84,16 @@ class LibraryTrace {
   std::vector<ResolvedLibrary> rows_;
 };
 
-/// Adds what cuDNN opens at the first convolution, from inside the mapped libcudnn, as "use" rows:
-/// for each sub-library libcudnn_X.so.9.19.0, .so.9.19, .so.9 in this order.
+/// What cuDNN 9 opens to tell its version, from inside the mapped libcudnn: libcudnn_graph. Nothing
+/// when no libcudnn.so.9 is mapped; cuDNN 8 answers by itself.
+void trace_cudnn_version(LibraryTrace& trace, const Python& python);
+
+/// What cuDNN opens at the first convolution. For each part the names .so.9.19.0, .so.9.19, .so.9
+/// are tried in this order.
 void trace_cudnn_parts(LibraryTrace& trace, const Python& python);
+
+/// "DT_RUNPATH" or "DT_RPATH" of a mapped object, absent when it has neither.
+Fact<std::string> search_tag(const LibraryTrace& trace, std::size_t object);
 
 Framework examine_tensorflow(const FrameworkScene& scene, const std::string& site);
 Framework examine_torch(const FrameworkScene& scene, const std::string& site);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
-#include "loader/fatbin.h"
 #include "probe/framework.h"
 #include "probe/python_literal.h"
 
@@ -34,10 +34,6 @@ constexpr std::array kCuda13 = {
     PluginLibrary{"libcusolver.so.12", false}, PluginLibrary{"libcusparse.so.12", true},
     PluginLibrary{"libcudnn.so.9", true},      PluginLibrary{"libcupti.so.13", true},
     PluginLibrary{"libnccl.so.2", false}};
-
-// Since jaxlib 0.8.1 (XLA commit 0b6a8e8100 of 2025-10-23) the GPU client gives up when NVML does
-// not initialise.
-const Version kNvmlSince = Version::of("0.8.1");
 
 struct Plugin {
   std::string package;  // .../jax_plugins/xla_cuda13
@@ -116,7 +112,7 @@ void describe_plugin(const FrameworkScene& scene, const std::optional<Plugin>& p
                                    : Fact<Version>::absent("no distribution " + name);
 }
 
-void read_targets(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
+void read_catalogue(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
   if (framework.core_version.is_known())
     if (const auto row = scene.input.catalog.jax(*framework.core_version, plugin.cuda_major)) {
       std::vector<std::string> targets;
@@ -131,6 +127,8 @@ void read_targets(const FrameworkScene& scene, const Plugin& plugin, Framework& 
       add("compute_", row->sm_ptx);
       framework.targets =
           Fact<std::vector<std::string>>::known(targets, "catalogue, JAX " + row->version.text());
+      framework.needs_nvml =
+          Fact<bool>::known(row->needs_nvml, "catalogue, JAX " + row->version.text());
       if (row->cuda)
         framework.build_cuda =
             Fact<Version>::known(*row->cuda, "catalogue, JAX " + row->version.text());
@@ -141,14 +139,68 @@ void read_targets(const FrameworkScene& scene, const Plugin& plugin, Framework& 
     }
   framework.targets =
       Fact<std::vector<std::string>>::unknown("catalogue", "no row for this release");
+  framework.needs_nvml = Fact<bool>::unknown("catalogue", "no row for this release");
 }
 
-template <class List>
-void trace_plugin(LibraryTrace& trace, std::size_t caller, bool nvml, const List& list) {
-  trace.open("libcuda.so.1", caller, "driver");
-  trace.open("libnvidia-ml.so.1", caller, nvml ? "nvml" : "optional");
-  for (const auto& library : list)
-    trace.open(library.soname, caller, library.required ? "required" : "optional");
+std::span<const PluginLibrary> libraries_of(const Plugin& plugin) {
+  if (plugin.cuda_major == 13) return kCuda13;
+  return kCuda12;
+}
+
+std::optional<std::size_t> mapped(const FrameworkScene& scene, const LibraryTrace& trace,
+                                  const std::string& path) {
+  return trace.find(scene.system().resolve(path).value_or(path));
+}
+
+// `import jax` maps jaxlib and the plugin's kernels (jax_cudaNN_plugin/_versions.so, ...), whose
+// CUDA runtime stub opens libcudart. The object that later asks for the versions of all libraries.
+std::optional<std::size_t> trace_import(const FrameworkScene& scene, const Plugin& plugin,
+                                        LibraryTrace& trace, Framework& framework) {
+  const auto jaxlib = find_on_sys_path(scene, "jaxlib/__init__.py").value_or(plugin.site);
+  const auto kernels = "jax_cuda" + std::to_string(plugin.cuda_major) + "_plugin/";
+  // jaxlib/_jax.so since 0.6, xla_extension.so before.
+  for (const auto& path :
+       {path_join(jaxlib, "jaxlib/_jax.so"), path_join(jaxlib, "jaxlib/xla_extension.so"),
+        path_join(plugin.site, kernels + "_versions.so")})
+    if (scene.system().status(path))
+      if (auto failure = trace.load(path)) framework.import_problems.push_back(*failure);
+  const auto versions = mapped(scene, trace, path_join(plugin.site, kernels + "_versions.so"));
+  if (versions) trace.open(libraries_of(plugin).front().soname, versions, "required");
+  return versions;
+}
+
+// The first device query: preload, the version check of the plugin's Python part (which initialises
+// CUDA), and only then the plugin itself.
+void trace_query(const FrameworkScene& scene, const Plugin& plugin,
+                 std::optional<std::size_t> versions, LibraryTrace& trace, Framework& framework) {
+  trace.at("query");
+  const auto source = scene.system().read(path_join(plugin.package, "__init__.py"), 1 << 20);
+  for (const auto& path : preload_paths(scene, source.value_or(""))) trace.load(path);
+  const auto object = path_join(plugin.package, "xla_cuda_plugin.so");
+  if (!versions) {
+    if (auto failure = trace.load(object)) framework.import_problems.push_back(*failure);
+    versions = mapped(scene, trace, object);
+    if (!versions) return;
+  }
+  // The constructor of libcublasLt opens the driver first; without wheels it comes later, and then
+  // the version check has opened it.
+  const auto early = trace.find("libcublasLt.so." + std::to_string(plugin.cuda_major));
+  trace.open("libcuda.so.1", early ? early : versions, "driver");
+  for (const auto& library : libraries_of(plugin))
+    if (library.required) trace.open(library.soname, versions, "required");
+  trace_cudnn_version(trace, scene.python());
+  trace.at("device");
+  if (!mapped(scene, trace, object))
+    if (auto failure = trace.load(object)) framework.import_problems.push_back(*failure);
+  const auto caller = mapped(scene, trace, object);
+  if (!caller) return;
+  framework.opener = Fact<std::string>::known(object, object);
+  framework.opener_tag = search_tag(trace, *caller);
+  trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
+  for (const auto& library : libraries_of(plugin))
+    if (!library.required) trace.open(library.soname, caller, "optional");
+  trace.at("use");
+  trace_cudnn_parts(trace, scene.python());
 }
 
 void trace_libraries(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
@@ -158,49 +210,8 @@ void trace_libraries(const FrameworkScene& scene, const Plugin& plugin, Framewor
     framework.import_problems.push_back({scene.program, problem});
     return;
   }
-  if (const auto site = find_on_sys_path(scene, "jaxlib/__init__.py")) {
-    // jaxlib/_jax.so since 0.6, xla_extension.so before.
-    for (const auto* core : {"jaxlib/_jax.so", "jaxlib/xla_extension.so"}) {
-      const auto path = path_join(*site, core);
-      if (!scene.system().status(path)) continue;
-      if (auto failure = trace.load(path)) framework.import_problems.push_back(*failure);
-      break;
-    }
-  }
-  // `import jax` imports the plugin's kernels (jax_cudaNN_plugin/_solver.so, ...), whose CUDA
-  // runtime stub opens libcudart.
-  const std::string runtime = "libcudart.so." + std::to_string(plugin.cuda_major);
-  const auto kernels =
-      path_join(plugin.site, "jax_cuda" + std::to_string(plugin.cuda_major) + "_plugin");
-  for (const auto* name : {"_versions.so", "_solver.so"}) {
-    const auto path = path_join(kernels, name);
-    if (!scene.system().status(path)) continue;
-    if (auto failure = trace.load(path)) {
-      framework.import_problems.push_back(*failure);
-      continue;
-    }
-    trace.open(runtime, trace.find(scene.system().resolve(path).value_or(path)), "required");
-    break;
-  }
-  trace.at("device");
-  const auto source = scene.system().read(path_join(plugin.package, "__init__.py"), 1 << 20);
-  for (const auto& path : preload_paths(scene, source.value_or(""))) trace.load(path);
-  const auto object = path_join(plugin.package, "xla_cuda_plugin.so");
-  if (auto failure = trace.load(object)) framework.import_problems.push_back(*failure);
-  const auto caller = trace.find(scene.system().resolve(object).value_or(object));
-  if (caller) {
-    framework.opener = Fact<std::string>::known(object, object);
-    const auto& elf = trace.process().objects()[*caller].elf;
-    framework.opener_tag = elf.runpath ? Fact<std::string>::known("DT_RUNPATH", object)
-                           : elf.rpath ? Fact<std::string>::known("DT_RPATH", object)
-                                       : Fact<std::string>::absent(object);
-    const bool nvml = framework.needs_nvml.is(true);
-    if (plugin.cuda_major == 13)
-      trace_plugin(trace, *caller, nvml, kCuda13);
-    else
-      trace_plugin(trace, *caller, nvml, kCuda12);
-    trace_cudnn_parts(trace, scene.python());
-  }
+  const auto versions = trace_import(scene, plugin, trace, framework);
+  trace_query(scene, plugin, versions, trace, framework);
   framework.libraries = trace.take();
 }
 
@@ -213,14 +224,10 @@ Framework examine_jax(const FrameworkScene& scene, const std::string& site) {
   for (const auto& owner : owners_at(scene, site, {"jax"})) framework.owners.push_back(owner.name);
   if (!framework.owners.empty()) framework.distribution = framework.owners.front();
   read_versions(scene, site, framework);
-  framework.needs_nvml = framework.core_version.is_known()
-                             ? Fact<bool>::known(*framework.core_version >= kNvmlSince,
-                                                 "jaxlib " + framework.core_version->text())
-                             : Fact<bool>::unknown("jaxlib", "its version is not known");
   const auto plugin = find_plugin(scene);
   describe_plugin(scene, plugin, framework);
   if (!plugin) return framework;
-  read_targets(scene, *plugin, framework);
+  read_catalogue(scene, *plugin, framework);
   trace_libraries(scene, *plugin, framework);
   return framework;
 }

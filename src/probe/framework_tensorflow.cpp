@@ -1,7 +1,6 @@
 #include <array>
 
 #include "base/text.h"
-#include "loader/fatbin.h"
 #include "probe/framework.h"
 #include "probe/python_literal.h"
 
@@ -40,11 +39,6 @@ std::optional<std::string> find_opener(const System& system, const std::string& 
       if (loader::defines_symbol(**file, symbol).value_or(false)) return path;
   }
   return std::nullopt;
-}
-
-std::string tag_of(const loader::ElfObject& elf) {
-  if (elf.runpath) return "DT_RUNPATH";
-  return elf.rpath ? "DT_RPATH" : "";
 }
 
 void read_build_info(const System& system, const std::string& package, Framework& framework) {
@@ -130,9 +124,7 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
     framework.libraries = trace.take();
     return;
   }
-  const auto tag = tag_of(trace.process().objects()[*caller].elf);
-  framework.opener_tag =
-      tag.empty() ? Fact<std::string>::absent(*opener) : Fact<std::string>::known(tag, *opener);
+  framework.opener_tag = search_tag(trace, *caller);
   framework.needs_nvml = release
                              ? Fact<bool>::known(release->needs_nvml,
                                                  "catalogue, TensorFlow " + release->version.text())
@@ -144,10 +136,12 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
     const std::vector<std::string> required =
         release ? release->sonames : std::vector<std::string>();
     if (!required.empty()) trace.open(required.front(), caller, "required");
-    trace.at("device");
+    trace.at("query");
     trace.open("libcuda.so.1", caller, "driver");
+    trace.at("device");
     trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
     for (std::size_t i = 1; i < required.size(); ++i) trace.open(required[i], caller, "required");
+    trace_cudnn_version(trace, scene.python());
     trace.at("use");
     trace_cudnn_parts(trace, scene.python());
   }

@@ -4,6 +4,7 @@
 #include "loader/fatbin.h"
 #include "probe/framework.h"
 #include "probe/python_literal.h"
+#include "probe/torch_preload.h"
 
 // PyTorch links its GPU libraries: a missing one is an ImportError, never a quiet CPU. `import
 // torch` opens libtorch_global_deps.so, then may preload the wheels' libraries by absolute path
@@ -13,57 +14,6 @@
 
 namespace gpuwright {
 namespace {
-
-// One call of _preload_cuda_lib: where below site-packages, and which file.
-struct Preload {
-  std::string folder;   // "cublas"
-  std::string pattern;  // "libcublas.so.*[0-9]"
-};
-
-struct PreloadPlan {
-  std::vector<Preload> on_failure;  // before the retry of libtorch_global_deps
-  std::vector<Preload> on_success;  // after it loaded; empty in releases that do not
-  std::string success_needs;        // text that /proc/self/maps must hold for on_success
-  bool stops_at_gap = false;        // the first library without a wheel ends on_success
-};
-
-std::vector<Preload> pairs_of(std::string_view text) {
-  const auto texts = quoted_texts(text);
-  std::vector<Preload> pairs;
-  for (std::size_t i = 0; i + 1 < texts.size(); ++i)
-    if (texts[i + 1].starts_with("lib") && texts[i + 1].find(".so") != std::string::npos) {
-      pairs.push_back({texts[i], texts[i + 1]});
-      ++i;
-    }
-  return pairs;
-}
-
-// Reads the plan out of torch/__init__.py, whose text decides.
-PreloadPlan preload_plan(std::string_view source) {
-  PreloadPlan plan;
-  plan.on_failure = pairs_of(function_body(source, "_preload_cuda_deps"));
-  const auto body = function_body(source, "_load_global_deps");
-  const auto loaded = body.find("ctypes.CDLL(global_deps_lib_path");
-  const auto failed = body.find("except OSError");
-  if (loaded == std::string_view::npos || failed == std::string_view::npos || failed < loaded)
-    return plan;
-  const auto success = body.substr(loaded, failed - loaded);
-  const auto condition = success.find("not in _maps");
-  if (condition != std::string_view::npos) {
-    // The quoted text nearest before "not in _maps".
-    const auto before = quoted_texts(
-        success.substr(success.rfind('\n', condition), condition - success.rfind('\n', condition)));
-    if (!before.empty()) plan.success_needs = before.back();
-  }
-  if (success.find("_preload_cuda_deps(") != std::string_view::npos) {
-    plan.on_success = plan.on_failure;
-    plan.stops_at_gap = success.find("required=False") == std::string_view::npos;
-  } else {
-    plan.on_success = pairs_of(success.substr(std::min(condition, success.size())));
-    plan.stops_at_gap = true;
-  }
-  return plan;
-}
 
 // glob.glob(directory/pattern)[0]; the real one takes directory order, we the first by name.
 std::optional<std::string> first_match(const System& system, const std::string& directory,
@@ -75,26 +25,45 @@ std::optional<std::string> first_match(const System& system, const std::string& 
   return std::nullopt;
 }
 
-std::optional<std::string> preload_path(const FrameworkScene& scene, const Preload& preload,
-                                        std::uint64_t cuda_major) {
+std::string replaced(std::string text, std::string_view what, const std::string& by) {
+  if (const auto at = text.find(what); at != std::string::npos) text.replace(at, what.size(), by);
+  return text;
+}
+
+std::optional<std::string> wheel_file(const FrameworkScene& scene, const TorchPreloadPlan& plan,
+                                      const TorchPreload& preload, std::uint64_t cuda_major) {
   for (const auto& entry : scene.python().sys_path) {
     if (!entry.exists) continue;
-    const std::string shared = "nvidia/cu" + std::to_string(cuda_major) + "/lib";
-    for (const auto& below : {"nvidia/" + preload.folder + "/lib", shared, preload.folder + "/lib"})
+    for (const auto& place : plan.places) {
+      auto below = replaced(place, "%F", preload.folder);
+      below = replaced(below, "%M", std::to_string(cuda_major));
       if (auto hit = first_match(scene.system(), path_join(entry.path, below), preload.pattern))
         return hit;
+    }
   }
   return std::nullopt;
 }
 
-void preload_all(const FrameworkScene& scene, LibraryTrace& trace, const std::vector<Preload>& list,
-                 std::uint64_t cuda_major, bool stops_at_gap) {
+// The list in order. The first error ends it, as an exception does.
+std::optional<ImportProblem> preload_all(const FrameworkScene& scene, const TorchPreloadPlan& plan,
+                                         const std::vector<TorchPreload>& list,
+                                         std::uint64_t cuda_major, LibraryTrace& trace) {
   for (const auto& preload : list) {
-    const auto path = preload_path(scene, preload, cuda_major);
-    const bool optional = preload.folder == "nvtx";
-    if (!path && stops_at_gap && !optional) return;
-    if (path) trace.load(*path);
+    const auto path = wheel_file(scene, plan, preload, cuda_major);
+    if (!path && preload.required)
+      return ImportProblem{"torch/__init__.py", preload.pattern + " not found in the system path"};
+    if (!path) continue;
+    if (auto failure = trace.load(*path)) return failure;
   }
+  return std::nullopt;
+}
+
+// True when the error is about a library of the list: "libcufft.so.11: cannot open ..." and
+// "libcufft.so.*[0-9]". Others end the import at once.
+bool names_one(const std::vector<TorchPreload>& list, const std::string& error) {
+  return std::any_of(list.begin(), list.end(), [&](const auto& preload) {
+    return error.find(preload.pattern.substr(0, preload.pattern.find('.'))) != std::string::npos;
+  });
 }
 
 bool maps_hold(const LibraryTrace& trace, const std::string& text) {
@@ -148,6 +117,46 @@ std::optional<std::string> extension_module(const System& system, const std::str
   return std::nullopt;
 }
 
+// _load_global_deps of torch/__init__.py.
+std::optional<ImportProblem> load_global_deps(const FrameworkScene& scene,
+                                              const std::string& package, std::uint64_t cuda_major,
+                                              LibraryTrace& trace) {
+  const auto object = path_join(package, "lib/libtorch_global_deps.so");
+  if (!scene.system().status(object)) return std::nullopt;
+  const auto source = scene.system().read(path_join(package, "__init__.py"), 1 << 20);
+  const auto plan = parse_torch_preload(source.value_or(""));
+  const auto failure = trace.load(object);
+  if (!failure) {
+    if (!plan.after_success.empty() && maps_hold(trace, plan.success_needs))
+      preload_all(scene, plan, plan.after_success, cuda_major, trace);  // errors are passed over
+    return std::nullopt;
+  }
+  if (!names_one(plan.after_failure, failure->error)) return failure;
+  if (auto second = preload_all(scene, plan, plan.after_failure, cuda_major, trace)) return second;
+  return trace.load(object);
+}
+
+// device_count() asks NVML, unless torch's own reading of CUDA_VISIBLE_DEVICES
+// (_parse_visible_devices of torch/cuda/__init__.py) leaves nothing to count: empty, first element
+// no number, a number twice.
+bool counts_with_nvml(const FrameworkScene& scene) {
+  const auto environment = scene.system().environment();
+  if (!environment) return true;
+  const auto it = environment->find("CUDA_VISIBLE_DEVICES");
+  if (it == environment->end()) return true;
+  const auto first = trim(it->second);
+  if (first.starts_with("GPU-") || first.starts_with("MIG-")) return true;
+  std::vector<std::uint64_t> seen;
+  for (const auto element : split(it->second, ',')) {
+    const auto text = trim(element);
+    const auto number = parse_unsigned(text.substr(0, text.find_first_not_of("0123456789")));
+    if (!number) break;
+    if (std::find(seen.begin(), seen.end(), *number) != seen.end()) return false;
+    seen.push_back(*number);
+  }
+  return !seen.empty();
+}
+
 void trace_libraries(const FrameworkScene& scene, const std::string& package,
                      Framework& framework) {
   LibraryTrace trace(scene);
@@ -156,20 +165,10 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
     framework.import_problems.push_back({scene.program, problem});
     return;
   }
-  const auto source = scene.system().read(path_join(package, "__init__.py"), 1 << 20);
-  const auto plan = preload_plan(source.value_or(""));
   const std::uint64_t cuda_major =
       framework.build_cuda.is_known() ? framework.build_cuda->major_part() : 0;
-  const auto global_deps = path_join(package, "lib/libtorch_global_deps.so");
-  if (scene.system().status(global_deps)) {
-    if (!trace.load(global_deps)) {
-      if (!plan.on_success.empty() && maps_hold(trace, plan.success_needs))
-        preload_all(scene, trace, plan.on_success, cuda_major, plan.stops_at_gap);
-    } else {
-      preload_all(scene, trace, plan.on_failure, cuda_major, false);
-      if (auto again = trace.load(global_deps)) framework.import_problems.push_back(*again);
-    }
-  }
+  if (auto failure = load_global_deps(scene, package, cuda_major, trace))
+    framework.import_problems.push_back(*failure);
   if (const auto extension = extension_module(scene.system(), package)) {
     framework.opener = Fact<std::string>::known(*extension, *extension);
     if (framework.import_problems.empty())
@@ -184,9 +183,9 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
       driver_opener &&
       trace.process().objects()[*driver_opener].elf.soname.starts_with("libcublasLt");
   if (framework.build.is("cuda") && framework.import_problems.empty()) {
-    if (!early) trace.at("device");
+    if (!early) trace.at("query");
     trace.open("libcuda.so.1", driver_opener, "driver");
-    trace.at("device");
+    trace.at(counts_with_nvml(scene) ? "query" : "device");
     trace.open("libnvidia-ml.so.1", trace.find("libc10_cuda.so"), "optional");
     trace.at("use");
     trace_cudnn_parts(trace, scene.python());

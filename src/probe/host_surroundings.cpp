@@ -101,14 +101,28 @@ std::optional<std::string> container_of_cgroup(std::string_view text) {
   return first_mark(kCgroupMarks, text);
 }
 
-std::optional<std::string> container_of_mounts(std::string_view text) {
+namespace {
+
+// The line of mountinfo for "/"; the last one lies on top. Fields: id parent device root
+// mount-point options … - type source.
+std::string_view root_mount(std::string_view text) {
   std::string_view root;
   for (const auto line : lines(text)) {
-    const auto fields = words(line);  // id parent device root mount-point options … - type source
-    if (fields.size() < 6) continue;
-    if (fields[3].find("/kubelet/pods/") != std::string_view::npos) return "kubernetes";
-    if (fields[4] == "/") root = line;  // the last one lies on top
+    const auto fields = words(line);
+    if (fields.size() > 5 && fields[4] == "/") root = line;
   }
+  return root;
+}
+
+}  // namespace
+
+std::optional<std::string> container_of_mounts(std::string_view text) {
+  for (const auto line : lines(text)) {
+    const auto fields = words(line);
+    if (fields.size() > 5 && fields[3].find("/kubelet/pods/") != std::string_view::npos)
+      return "kubernetes";
+  }
+  const auto root = root_mount(text);
   const auto tail = root.find(" - overlay ");
   return tail == std::string_view::npos ? std::nullopt : first_mark(kRootMounts, root.substr(tail));
 }
@@ -135,6 +149,19 @@ std::optional<std::uint64_t> wsl_of_release(std::string_view release) {
   return std::nullopt;
 }
 
+namespace {
+
+// A disk image unpacked from a container image, as micro-VMs boot them, keeps /.dockerenv. The
+// kernel's first PID namespace has a fixed number (PROC_PID_INIT_INO of include/linux/proc_ns.h),
+// and a container that shares it (--pid=host) still has a layered root.
+bool is_booted_image(const System& system) {
+  if (system.read_link("/proc/self/ns/pid").value_or("") != "pid:[4026531836]") return false;
+  const auto mounts = system.read("/proc/self/mountinfo");
+  return mounts && root_mount(*mounts).find(" - overlay ") == std::string_view::npos;
+}
+
+}  // namespace
+
 // Sources: variables and files that container managers leave; the variable `container` that they
 // give process 1 (its environment is root's to read; systemd repeats it in /run/systemd/container);
 // the control group of process 1; the mounts. Absent when the last two could be read and say
@@ -144,7 +171,7 @@ Fact<std::string> read_container(const System& system) {
   for (const auto& mark : kContainerVariables)
     if (environment.contains(mark.text)) return known(mark.kind, mark.text);
   for (const auto& mark : kContainerFiles)
-    if (exists(system, mark.text)) return known(mark.kind, mark.text);
+    if (exists(system, mark.text) && !is_booted_image(system)) return known(mark.kind, mark.text);
 
   const auto variable = environment.find("container");
   if (variable != environment.end())

@@ -177,6 +177,17 @@ TEST(Container, IsKnownByFilesAndVariables) {
   }
 }
 
+TEST(Container, IsNoneWhereADiskImageKeptTheMarkOfOne) {
+  MemorySystem system;
+  system.add_file("/.dockerenv", "");
+  system.add_file("/proc/1/cgroup", "0::/\n");
+  system.add_link("/proc/self/ns/pid", "pid:[4026531836]");
+  system.add_file("/proc/self/mountinfo", "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n");
+  EXPECT_TRUE(read_container(system).is_absent());
+  system.add_file("/proc/self/mountinfo", "27 1 0:50 / / rw - overlay overlay rw,lowerdir=/a\n");
+  EXPECT_TRUE(read_container(system).is("docker")) << "--pid=host shares the first namespace";
+}
+
 TEST(Container, IsKnownByTheVariableOfItsManager) {
   MemorySystem system;
   system.add_file("/proc/1/environ", std::string("PATH=/bin\0container=lxc\0", 24));
