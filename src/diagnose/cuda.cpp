@@ -112,12 +112,14 @@ std::vector<FixStep> take_compat_away(const Machine& machine, const DriverLibrar
   if (library.found_by == "LD_LIBRARY_PATH")
     steps.push_back(
         library_path_without(machine, is_compat_element, "without the compat directory"));
-  const std::string command =
-      pick(machine, {.apt = "sudo apt purge 'cuda-compat-*' && sudo ldconfig",
-                     .dnf = "sudo dnf remove 'cuda-compat-*' && sudo ldconfig",
-                     .zypper = "sudo zypper remove 'cuda-compat-*' && sudo "
-                               "ldconfig",
-                     .pacman = ""});
+  const auto packages = installed_packages(machine, {"cuda-compat"});
+  const std::string command = pick(
+      machine,
+      {.apt = packages.empty() ? "" : "sudo apt purge " + join(packages, " ") + " && sudo ldconfig",
+       .dnf = "sudo dnf remove 'cuda-compat-*' && sudo ldconfig",
+       .zypper = "sudo zypper remove 'cuda-compat-*' && sudo "
+                 "ldconfig",
+       .pacman = ""});
   if (!command.empty())
     steps.push_back(root_step(command,
                               machine.host.container.is_known()
@@ -231,7 +233,7 @@ Verdict library_path_is_sound(const Machine& machine, const Catalog&) {
     if (!fault) continue;
     if (fault->severity == Severity::kWarning) severity = Severity::kWarning;
     faults.push_back(fault->text);
-    evidence.push_back({"element " + fault->text, path.source()});
+    evidence.push_back({fault->text, path.source()});
   }
   if (faults.empty()) return Fine{};
   return Finding{

@@ -65,6 +65,20 @@ void forget_unknowns_above_errors(Diagnosis& diagnosis) {
   std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return u.rung > *broken; });
 }
 
+// "Uses" is a promise about the whole chain, so an unknown link of the machine takes it back.
+void doubt_answers(Diagnosis& diagnosis) {
+  const auto open = std::find_if(diagnosis.undecided.begin(), diagnosis.undecided.end(),
+                                 [](const Undecision& u) { return carries(u.rung); });
+  if (open == diagnosis.undecided.end() || open->missing.empty()) return;
+  for (auto& answer : diagnosis.frameworks) {
+    if (answer.answer != Answer::kUses) continue;
+    answer.answer = Answer::kCannotTell;
+    answer.because = open->missing.front().text;
+    answer.confidence.clear();
+    answer.gpus.clear();
+  }
+}
+
 void keep_only(Rung rung, Diagnosis& diagnosis) {
   std::erase_if(diagnosis.findings, [&](const Finding& f) { return f.rung != rung; });
   std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return u.rung != rung; });
@@ -87,6 +101,7 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const Diagnos
   Diagnosis diagnosis;
   judge_all(machine, catalog, diagnosis);
   forget_unknowns_above_errors(diagnosis);
+  doubt_answers(diagnosis);
   diagnosis.rungs = climb(machine, catalog, diagnosis, options.only);
   if (options.only) keep_only(*options.only, diagnosis);
   diagnosis.outcome = outcome_of(diagnosis);

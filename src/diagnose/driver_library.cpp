@@ -49,21 +49,22 @@ std::vector<DriverLibrary> strangers(const Machine& machine) {
 enum class Remedy {
   kRestart,    ///< The file is as new as the libraries: the next boot loads it.
   kReinstall,  ///< The file is still the loaded one, or a third one: the libraries alone changed.
-  kRestartFirst,    ///< The file's version is not known.
-  kNewContainer,    ///< The host was upgraded under a running container.
-  kRemoveFromImage  ///< The image brings a driver package of its own.
+  kRestartFirst,     ///< The file's version is not known.
+  kNewContainer,     ///< The host was upgraded under a running container.
+  kRemoveFromImage,  ///< The image brings a driver package of its own.
+  kFollowHost,       ///< A system container, whose owner installs the libraries in it.
 };
 
-bool image_has_driver_package(const Machine& machine) {
-  const auto& packages = machine.driver.packages;
-  return packages.is_known() && std::any_of(packages->begin(), packages->end(), [](const auto& p) {
-           return p.starts_with("libnvidia-compute") || p.starts_with("libcuda1");
-         });
+// Debian's and Ubuntu's packages that hold libcuda.so.1; removing them takes the rest along.
+std::vector<std::string> packages_of_libcuda(const Machine& machine) {
+  return installed_packages(machine, {"libnvidia-compute", "libcuda1"});
 }
 
 Remedy remedy(const Machine& machine, const Version& library) {
+  if (machine.host.container.is("lxc") || machine.host.container.is("systemd-nspawn"))
+    return Remedy::kFollowHost;
   if (setting_of(machine) == Setting::kContainer)
-    return image_has_driver_package(machine) ? Remedy::kRemoveFromImage : Remedy::kNewContainer;
+    return packages_of_libcuda(machine).empty() ? Remedy::kNewContainer : Remedy::kRemoveFromImage;
   const ModuleFile* file = module_file(machine, machine.host.kernel_release.value_or(""));
   if (file == nullptr || !file->version.is_known()) return Remedy::kRestartFirst;
   return *file->version == library ? Remedy::kRestart : Remedy::kReinstall;
@@ -82,6 +83,9 @@ std::string why_different(Remedy way) {
     case Remedy::kNewContainer:
       return "the host's driver was upgraded after this container had been started with the old "
              "libraries";
+    case Remedy::kFollowHost:
+      return "the host's driver was upgraded, and the libraries installed in this container were "
+             "not";
     case Remedy::kRemoveFromImage:
       break;
   }
@@ -89,14 +93,13 @@ std::string why_different(Remedy way) {
 }
 
 std::string reinstall_command(const Machine& machine) {
-  const std::string branch = driver_branch(machine);
-  if (machine.host.distribution.is("debian"))
-    return "sudo apt install --reinstall nvidia-driver nvidia-kernel-dkms libcuda1";
-  return pick(machine, {.apt = "sudo apt install --reinstall 'nvidia-driver-" + branch +
-                               "*' 'libnvidia-compute-" + branch + "'",
-                        .dnf = "sudo dnf distro-sync '*nvidia*'",
-                        .zypper = "sudo zypper dup --from NVIDIA",
-                        .pacman = "sudo pacman -Syu nvidia-open nvidia-utils"});
+  const auto packages = installed_packages(
+      machine, {"nvidia-driver", "nvidia-dkms", "nvidia-kernel", "libnvidia-compute", "libcuda1"});
+  return pick(machine,
+              {.apt = packages.empty() ? "" : "sudo apt install --reinstall " + join(packages, " "),
+               .dnf = "sudo dnf distro-sync '*nvidia*'",
+               .zypper = "sudo zypper update 'nvidia*'",
+               .pacman = "sudo pacman -Syu"});
 }
 
 std::vector<FixStep> restart_steps() {
@@ -116,13 +119,16 @@ std::vector<FixStep> one_version(const Machine& machine, Remedy way) {
       return {
           advice("start a new container from the same image, on the host; a running one keeps "
                  "the libraries it was given")};
+    case Remedy::kFollowHost:
+      return {advice("install the libraries of driver " + machine.driver.module_version->text() +
+                     " in the container, without a kernel module (NVIDIA's installer: "
+                     "--no-kernel-modules), or have the host hand them in (nvidia.runtime=true)")};
     case Remedy::kRemoveFromImage:
-      return {
-          root_step("apt-get purge 'libnvidia-compute-*' 'nvidia-driver-*' libcuda1 && ldconfig",
-                    "in the image: the host hands its own libraries in",
-                    "removes the driver's packages from the image", "install them again"),
-          advice("build the image without driver packages: install cuda-toolkit or nothing, "
-                 "never cuda or nvidia-driver")};
+      return {root_step("apt-get purge " + join(packages_of_libcuda(machine), " ") + " && ldconfig",
+                        "in the image: the host hands its own libraries in",
+                        "removes the driver's packages from the image", "install them again"),
+              advice("build the image without driver packages: install cuda-toolkit or nothing, "
+                     "never cuda or nvidia-driver")};
     case Remedy::kReinstall:
     case Remedy::kRestartFirst:
       break;
@@ -136,7 +142,12 @@ std::vector<FixStep> one_version(const Machine& machine, Remedy way) {
                       ? advice("install the driver again, module and libraries of one version")
                       : root_step(command, text, "the driver's packages",
                                   "install the version of before by name"));
-  if (way == Remedy::kReinstall) steps.push_back(reboot("loads the new module"));
+  if (way == Remedy::kReinstall) {
+    steps.push_back(reboot("loads the new module"));
+    steps.push_back(
+        advice("when NVIDIA's installer was used beside packages: run nvidia-uninstall "
+               "first"));
+  }
   return steps;
 }
 
@@ -261,17 +272,21 @@ std::vector<FixStep> install_libraries(const Machine& machine) {
       "adds the driver's libraries", "remove the package again")};
 }
 
+std::vector<FixStep> ask_for_both(const Machine& machine) {
+  if (!machine.host.container.is("docker") && !machine.host.container.is("podman"))
+    return {
+        advice("set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container, or leave it "
+               "unset, and start it again")};
+  return {user_step("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
+                    "on the host; in Compose: capabilities: [gpu, compute, utility]",
+                    "nothing on the host", "start it as before")};
+}
+
 std::vector<FixStep> bring_libraries(const Machine& machine, std::string_view name) {
   if (const auto* library = out_of_reach(machine, name)) return reach_library(*library);
   if (setting_of(machine) == Setting::kHost) return install_libraries(machine);
-  auto steps = start_with_gpu(machine);
-  if (left_out_by_request(machine, name))
-    steps.insert(
-        steps.begin(),
-        user_step("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
-                  "on the host; in Compose: capabilities [gpu, compute, utility]",
-                  "nothing on the host", "start it without the option again"));
-  return steps;
+  if (left_out_by_request(machine, name)) return ask_for_both(machine);
+  return start_with_gpu(machine);
 }
 
 std::string why_missing(const Machine& machine, std::string_view name) {
@@ -300,10 +315,12 @@ Finding libraries_missing(const Machine& machine, const std::vector<std::string>
   if (container && request != machine.cuda.variables.end())
     evidence.push_back({"NVIDIA_DRIVER_CAPABILITIES=" + request->second, "environment"});
   std::string statement = "the driver's " + join(names, " and ");
-  statement += elsewhere != nullptr ? " lies in " + path_directory(elsewhere->path) +
-                                          ", where the loader does not look"
-               : names.size() > 1 ? " are nowhere"
-                                  : " is nowhere";
+  const bool several = names.size() > 1;
+  statement += elsewhere != nullptr
+                   ? (several ? " lie in " : " lies in ") + path_directory(elsewhere->path) +
+                         ", where the loader does not look"
+               : several ? " are nowhere"
+                         : " is nowhere";
   if (elsewhere == nullptr) statement += container ? " in this container" : " on this machine";
   if (left_out_by_request(machine, first) && request != machine.cuda.variables.end())
     statement += ", and NVIDIA_DRIVER_CAPABILITIES=" + request->second + " leaves it out";
@@ -348,14 +365,15 @@ constexpr Unusable kUnusable[] = {
 std::vector<FixStep> replace_library(const Machine& machine, const DriverLibrary& library) {
   if (setting_of(machine) == Setting::kHost) {
     auto steps = install_libraries(machine);
-    steps.insert(steps.begin(), root_step("sudo rm " + shell_word(library.real_path),
-                                          "takes the broken file out of the way",
-                                          "removes that file", "none needed: it holds nothing"));
+    steps.insert(steps.begin(),
+                 root_step("sudo rm " + shell_word(library.real_path),
+                           "takes the broken file out of the way", "removes that file",
+                           "install the package that owns it again"));
     return steps;
   }
   return {root_step("rm " + shell_word(library.real_path) + " && ldconfig",
                     "in the image, before it is started with a GPU",
-                    "removes that file from the image", "none needed: it holds nothing"),
+                    "removes that file from the image", "none needed: the host brings its own"),
           advice("build the image with plain runc, not with NVIDIA's runtime as Docker's default: "
                  "that one leaves empty files where it had mounted the libraries")};
 }
@@ -374,7 +392,7 @@ Verdict libraries_are_loadable(const Machine& machine, const Catalog&) {
       findings.push_back({
           .severity = name == kCuda ? Severity::kError : Severity::kWarning,
           .statement = std::string(name) + " " + known.is + " (" + library->real_path +
-                       "), and the loader takes it: '" + known.says + "'",
+                       "), and the loader ends at it: '" + known.says + "'",
           .evidence = {cite_library(*library), {library->kind, library->real_path}},
           .cause =
               setting_of(machine) == Setting::kHost
@@ -412,12 +430,13 @@ Verdict windows_library_is_chosen(const Machine& machine, const Catalog&) {
   for (const auto& package : machine.driver.packages.value_or({}))
     if (package.starts_with("libnvidia-compute") || package.starts_with("nvidia-driver"))
       evidence.push_back({package, machine.driver.packages.source()});
+  const auto packages = packages_of_libcuda(machine);
   const std::string command = pick(
-      machine, {.apt = "sudo apt purge 'libnvidia-compute-*' 'nvidia-driver-*' 'nvidia-dkms-*' "
-                       "libcuda1 && sudo ldconfig",
-                .dnf = "sudo dnf remove '*nvidia*' && sudo ldconfig",
-                .zypper = "sudo zypper remove 'nvidia-*' && sudo ldconfig",
-                .pacman = "sudo pacman -Rns nvidia-utils && sudo ldconfig"});
+      machine,
+      {.apt = packages.empty() ? "" : "sudo apt purge " + join(packages, " ") + " && sudo ldconfig",
+       .dnf = "sudo dnf remove 'nvidia-driver*' && sudo ldconfig",
+       .zypper = "sudo zypper remove 'nvidia-compute*' && sudo ldconfig",
+       .pacman = "sudo pacman -Rns nvidia-utils && sudo ldconfig"});
   return Finding{
       .statement = "a Linux driver's libcuda.so.1 (" + chosen->real_path +
                    ") hides the one of Windows in /usr/lib/wsl/lib",

@@ -242,8 +242,26 @@ std::vector<FixStep> enroll_key(const Machine& machine) {
 }
 
 std::vector<FixStep> accept_module(const Machine& machine, Refusal refusal) {
-  if (refusal != Refusal::kOtherKernel) return enroll_key(machine);
-  return build_module(machine, machine.host.kernel_release.value_or("$(uname -r)"));
+  if (refusal == Refusal::kSignature) return enroll_key(machine);
+  auto steps = build_module(machine, machine.host.kernel_release.value_or("KERNEL"));
+  if (refusal == Refusal::kOtherKernel) return steps;
+  const auto rest = enroll_key(machine);
+  steps.insert(steps.end(), rest.begin(), rest.end());
+  return steps;
+}
+
+std::string what_is_refused(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kSignature:
+      return "the kernel refuses the nvidia module under Secure Boot: the key that signed it (MOK) "
+             "is "
+             "not enrolled";
+    case Refusal::kLockdown:
+      return "the kernel refuses the nvidia module under Secure Boot: it is not signed";
+    case Refusal::kOtherKernel:
+      break;
+  }
+  return "the kernel refuses the nvidia module: it was built for another kernel";
 }
 
 std::string why_refused(Refusal refusal) {
@@ -270,10 +288,7 @@ Verdict is_accepted(const Machine& machine, const Catalog&) {
     evidence.push_back(cite("kernel lockdown", machine.host.kernel_lockdown));
   }
   return Finding{
-      .statement = signature
-                       ? "the kernel refuses the nvidia module under Secure Boot: the key that "
-                         "signed it (MOK) is not enrolled"
-                       : "the kernel refuses the nvidia module: it was built for another kernel",
+      .statement = what_is_refused(refused->refusal),
       .evidence = std::move(evidence),
       .cause = why_refused(refused->refusal),
       .fix = accept_module(machine, refused->refusal),

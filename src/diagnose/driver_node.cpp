@@ -266,11 +266,16 @@ std::vector<FixStep> open_nodes(Keeper keeper, const DeviceNode& node) {
 }
 
 std::string statement_of(const Machine& machine, const std::vector<DeviceNode>& refused) {
+  constexpr std::size_t kShown = 3;
   std::vector<std::string> paths;
-  for (const auto& node : refused) paths.push_back(node.path);
+  for (const auto& node : refused)
+    if (paths.size() < kShown) paths.push_back(node.path);
+  std::string which = join(paths, ", ");
+  if (refused.size() > kShown)
+    which += " and " + std::to_string(refused.size() - kShown) + " more nodes";
   const std::string who = machine.host.uid.is_known() ? "user " + std::to_string(*machine.host.uid)
                                                       : std::string("this user");
-  return who + " may not open " + join(paths, ", ") + ": " +
+  return who + " may not open " + which + ": " +
          (refused.front().refusal == "cgroup"
               ? "the device cgroup forbids it"
               : "mode " + octal(refused.front().mode) + ", group " + refused.front().owner_group);

@@ -59,7 +59,17 @@ bool has_module_streams(const Machine& machine) {
 
 bool wants_open(const DriverNeed& need) { return need.flavour != ModuleFlavour::kProprietary; }
 
+// What distributions and repositories offer by themselves is newer than this; a lower bound below
+// it needs no words.
+constexpr std::uint64_t kCommonBranch = 550;
+
+bool needs_recent(const DriverNeed& need) {
+  return need.first_branch && *need.first_branch > kCommonBranch;
+}
+
 std::string ubuntu_command(const DriverNeed& need) {
+  if (!need.last_branch && need.flavour == ModuleFlavour::kOpen && need.first_branch)
+    return "sudo apt install nvidia-driver-" + std::to_string(*need.first_branch) + "-open";
   if (!need.last_branch) return "sudo ubuntu-drivers install";
   return "sudo apt install nvidia-driver-" + std::to_string(*need.last_branch);
 }
@@ -68,7 +78,7 @@ std::string ubuntu_command(const DriverNeed& need) {
 std::string debian_command(const DriverNeed& need) {
   if (need.last_branch && *need.last_branch <= 470)
     return "sudo apt install linux-headers-amd64 nvidia-tesla-470-driver";
-  if (need.first_branch && *need.first_branch > 550) return "sudo apt install nvidia-open";
+  if (needs_recent(need)) return "sudo apt install nvidia-open";
   return "sudo apt install linux-headers-amd64 nvidia-driver firmware-misc-nonfree";
 }
 
@@ -110,7 +120,7 @@ std::string install_note(const Machine& machine, const DriverNeed& need) {
   switch (package_manager(machine)) {
     case PackageManager::kApt:
       if (has_ubuntu_packages(machine)) return "";
-      return need.first_branch && *need.first_branch > 550
+      return needs_recent(need)
                  ? "; Debian's own driver is too old for this GPU, add NVIDIA's repository first"
                  : "; needs the components contrib, non-free and non-free-firmware in APT's "
                    "sources";
@@ -128,9 +138,8 @@ std::string install_note(const Machine& machine, const DriverNeed& need) {
 std::string driver_in_words(const DriverNeed& need) {
   std::string words = "an NVIDIA driver";
   if (need.last_branch) {
-    words = "the NVIDIA driver of branch " + std::to_string(*need.last_branch) +
-            ", the last one for this GPU";
-  } else if (need.first_branch) {
+    words += " of branch " + std::to_string(*need.last_branch) + " or older";
+  } else if (needs_recent(need)) {
     words += " of branch " + std::to_string(*need.first_branch) + " or newer";
   }
   if (need.flavour != ModuleFlavour::kEither)
@@ -289,6 +298,17 @@ std::vector<FixStep> start_with_gpu(const Machine& machine) {
                     "take the nvidia runtime out of /etc/docker/daemon.json")};
 }
 
+std::vector<std::string> installed_packages(const Machine& machine,
+                                            std::initializer_list<std::string_view> prefixes) {
+  std::vector<std::string> names;
+  for (const auto& package : machine.driver.packages.value_or({})) {
+    const std::string name = package.substr(0, package.find(' '));
+    const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    if (std::any_of(prefixes.begin(), prefixes.end(), begins)) names.push_back(shell_word(name));
+  }
+  return names;
+}
+
 FixStep library_path_without(const Machine& machine, bool (*drop)(const PathElement&),
                              std::string text) {
   std::vector<std::string> kept;
@@ -299,8 +319,8 @@ FixStep library_path_without(const Machine& machine, bool (*drop)(const PathElem
   const std::string command = kept.empty()
                                   ? "unset LD_LIBRARY_PATH"
                                   : "export LD_LIBRARY_PATH=" + shell_word(join(kept, ":"));
-  return user_step(command, std::move(text), "this shell and what is started from it",
-                   "open a new shell");
+  return user_step(command, kept.empty() ? "nothing else is in it" : std::move(text),
+                   "this shell and what is started from it", "open a new shell");
 }
 
 }  // namespace gpuwright

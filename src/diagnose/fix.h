@@ -1,6 +1,8 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catalog/catalog.h"
@@ -43,6 +45,11 @@ std::vector<FixStep> build_module(const Machine& machine, const std::string& ker
 FixStep rebuild_initramfs(const Machine& machine);
 /// Starts a container of this kind with the GPU.
 std::vector<FixStep> start_with_gpu(const Machine& machine);
+
+/// Names of the installed packages of the driver that begin with one of `prefixes`; empty when
+/// dpkg's list is not known.
+std::vector<std::string> installed_packages(const Machine& machine,
+                                            std::initializer_list<std::string_view> prefixes);
 
 /// LD_LIBRARY_PATH of this machine without the elements for which `drop` holds, as an export that
 /// can be pasted.

@@ -69,11 +69,9 @@ std::string gpu_name(const Machine& machine, const Catalog& catalog, const PciGp
   return "NVIDIA GPU 10de:" + gpu.device_id;
 }
 
-std::string gpu_names(const Machine& machine, const Catalog& catalog) {
-  if (!machine.hardware.gpus.is_known()) return {};
+std::string counted_names(const std::vector<std::string>& names) {
   std::vector<std::pair<std::string, std::size_t>> kinds;
-  for (const auto& gpu : *machine.hardware.gpus) {
-    const auto name = gpu_name(machine, catalog, gpu);
+  for (const auto& name : names) {
     const auto same = [&](const auto& kind) { return kind.first == name; };
     const auto kind = std::find_if(kinds.begin(), kinds.end(), same);
     if (kind == kinds.end()) {
@@ -85,6 +83,13 @@ std::string gpu_names(const Machine& machine, const Catalog& catalog) {
   std::vector<std::string> pieces;
   for (const auto& [name, count] : kinds) pieces.push_back(with_count(name, count));
   return join(pieces, " and ");
+}
+
+std::string gpu_names(const Machine& machine, const Catalog& catalog) {
+  std::vector<std::string> names;
+  for (const auto& gpu : machine.hardware.gpus.value_or({}))
+    names.push_back(gpu_name(machine, catalog, gpu));
+  return counted_names(names);
 }
 
 std::optional<InstalledDriver> installed_driver(const Machine& machine) {

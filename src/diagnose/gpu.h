@@ -15,8 +15,10 @@ namespace gpuwright {
 /// As the loaded driver calls it ("NVIDIA H200"), else as the catalogue does, else the PCI id.
 std::string gpu_name(const Machine& machine, const Catalog& catalog, const PciGpu& gpu);
 
-/// "NVIDIA H200", "8 x NVIDIA A100-SXM4-80GB", "NVIDIA T4 and NVIDIA RTX A4000": all those on the
-/// bus; "" when that is unknown or there is none.
+/// "NVIDIA H200", "8 x NVIDIA A100-SXM4-80GB", "NVIDIA T4 and NVIDIA RTX A4000"; "" for none.
+std::string counted_names(const std::vector<std::string>& names);
+
+/// The same of all GPUs on the bus; "" when they are unknown or there is none.
 std::string gpu_names(const Machine& machine, const Catalog& catalog);
 
 /// The driver of this system, loaded or only on disk.

@@ -39,6 +39,12 @@ struct NoGpu {
   std::vector<FixStep> fix;
 };
 
+NoGpu without_gpu_on_host_of_container() {
+  return {.statement = "no NVIDIA GPU is visible in this container",
+          .cause = "the host of the container has no NVIDIA GPU on its PCI bus",
+          .fix = {advice("run the container on a host with an NVIDIA GPU")}};
+}
+
 NoGpu without_gpu_in_container(const Machine& machine) {
   return {.statement = "no NVIDIA GPU is visible in this container",
           .cause = "the container was started without a GPU, or its host has none",
@@ -106,7 +112,8 @@ Verdict container_has_gpu(const Machine& machine) {
   std::vector<Evidence> evidence = {{"there is no /dev/nvidia0 or other GPU node", nodes.source()}};
   if (bus_tells)
     evidence.push_back({"the host's PCI bus has no NVIDIA display function", gpus.source()});
-  return no_gpu(without_gpu_in_container(machine), std::move(evidence));
+  return no_gpu(bus_tells ? without_gpu_on_host_of_container() : without_gpu_in_container(machine),
+                std::move(evidence));
 }
 
 // The kernel lists what answered on the bus when it looked; a Jetson's GPU is not on it.
@@ -133,7 +140,7 @@ Verdict has_gpu(const Machine& machine, const Catalog&) {
   const bool guest = machine.host.hypervisor.is_known();
   std::vector<Evidence> evidence = {
       {"no NVIDIA display or 3D function (vendor 10de, class 03)", gpus.source()}};
-  if (guest) evidence.push_back(cite("virtual machine of", machine.host.hypervisor));
+  if (guest) evidence.push_back(cite("hypervisor", machine.host.hypervisor));
   return no_gpu(guest ? without_gpu_in_guest() : without_gpu_on_metal(), std::move(evidence));
 }
 
@@ -363,7 +370,7 @@ Finding narrow(const Machine& machine, const Catalog& catalog, const PciGpu& gpu
                    " runs its PCIe link at " + lanes + ", and has " + most,
       .evidence = {cite("link width now", gpu.link_width),
                    cite("largest link width of the card", gpu.link_width_max),
-                   cite("link speed now, lower when idle", gpu.link_speed_gts)},
+                   cite("link speed now in GT/s, lower when idle", gpu.link_speed_gts)},
       .cause = "the slot is wired or split (bifurcation) to " + lanes +
                ", or a riser, a cable or a dirty contact costs lanes",
       .fix = {advice(

@@ -18,9 +18,8 @@ Verdict is_not_wsl1(const Machine& machine, const Catalog&) {
       .cause =
           "the distribution was installed as version 1, or virtualisation was off in the "
           "firmware when it was",
-      .fix = {user_step("wsl.exe --set-version \"$WSL_DISTRO_NAME\" 2",
-                        "better typed in PowerShell with the distribution's name, since it stops "
-                        "the distribution",
+      .fix = {user_step("wsl.exe --set-version DISTRIBUTION 2",
+                        "in PowerShell; wsl.exe --list shows the distribution's name",
                         "converts the distribution to a virtual disk", "the same with 1"),
               advice("WSL 2 needs virtualisation switched on in the firmware and the Windows "
                      "feature Virtual Machine Platform")},

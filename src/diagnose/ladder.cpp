@@ -40,7 +40,7 @@ std::string host_summary(const Host& host) {
     add_known(pieces, "", host.hypervisor, " guest");
   }
   add_known(pieces, "", host.sandbox);
-  add_known(pieces, "in ", host.container);
+  add_known(pieces, "in a container (", host.container, ")");
   return join(pieces, ", ");
 }
 

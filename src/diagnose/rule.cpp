@@ -1,5 +1,7 @@
 #include "diagnose/rule.h"
 
+#include <sstream>
+
 #include "diagnose/diagnose.h"
 
 namespace gpuwright {
@@ -50,6 +52,12 @@ const char* name_of(Certainty certainty) {
       return "possible";
   }
   return "";
+}
+
+std::string fact_text(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
 }
 
 Evidence cite_text(const char* what, bool known, bool absent, const std::string& value,

@@ -53,6 +53,7 @@ inline std::string fact_text(const std::string& value) { return value; }
 inline std::string fact_text(const Version& value) { return value.text(); }
 inline std::string fact_text(bool value) { return value ? "yes" : "no"; }
 inline std::string fact_text(std::uint64_t value) { return std::to_string(value); }
+std::string fact_text(double value);  ///< "2.5"
 inline std::string fact_text(const std::vector<std::string>& value) {
   std::string out;
   for (const auto& item : value) out += (out.empty() ? "" : ", ") + item;

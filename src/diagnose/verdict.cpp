@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "diagnose/framework.h"
 #include "diagnose/gpu.h"
 #include "diagnose/ladder.h"
 #include "diagnose/setting.h"
@@ -29,22 +30,36 @@ std::vector<std::string> labels(const Diagnosis& diagnosis, Answer answer) {
   return found;
 }
 
-// "1 GPU (NVIDIA H200)", by what the frameworks that use one see; WSL shows no names.
-std::string gpus_used(const Machine& machine, const Catalog& catalog, const Diagnosis& diagnosis) {
-  std::size_t count = 0;
-  for (const auto& answer : diagnosis.frameworks)
-    if (answer.answer == Answer::kUses) count = std::max(count, answer.gpus.size());
-  if (count == 0) return is_wsl(machine) ? "the GPU of Windows" : "the GPU";
-  const auto names = gpu_names(machine, catalog);
-  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs") +
-         (names.empty() ? "" : " (" + names + ")");
+// "1 GPU (NVIDIA H200)": those that a process here reaches and CUDA_VISIBLE_DEVICES leaves. WSL
+// shows neither number nor names.
+std::string gpus_used(const Machine& machine, const Catalog& catalog) {
+  if (is_wsl(machine)) return "the GPU of Windows";
+  const auto reachable = reachable_gpus(machine);
+  const auto visible = visible_gpus(machine);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < reachable.gpus.size(); ++i) {
+    const bool left = visible.state == VisibleDevices::State::kAll ||
+                      std::find(visible.gpus.begin(), visible.gpus.end(), i) != visible.gpus.end();
+    if (left) names.push_back(gpu_name(machine, catalog, reachable.gpus[i]));
+  }
+  return std::to_string(names.size()) + (names.size() == 1 ? " GPU (" : " GPUs (") +
+         counted_names(names) + ")";
+}
+
+// "; 2 warnings", for a verdict that has not named them.
+std::string warnings(const Diagnosis& diagnosis) {
+  const auto count =
+      std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                    [](const Finding& finding) { return finding.severity == Severity::kWarning; });
+  if (count == 0) return "";
+  return "; " + std::to_string(count) + (count == 1 ? " warning" : " warnings");
 }
 
 // What the frameworks will do, without a full stop; empty when there is none.
 std::string answers(const Machine& machine, const Catalog& catalog, const Diagnosis& diagnosis) {
   std::vector<std::string> pieces;
   if (const auto uses = labels(diagnosis, Answer::kUses); !uses.empty())
-    pieces.push_back(listed(uses) + " will use " + gpus_used(machine, catalog, diagnosis));
+    pieces.push_back(listed(uses) + " will use " + gpus_used(machine, catalog));
   if (const auto not_used = labels(diagnosis, Answer::kDoesNot); !not_used.empty())
     pieces.push_back(listed(not_used) + " will not use a GPU");
   if (const auto open = labels(diagnosis, Answer::kCannotTell); !open.empty())
@@ -60,7 +75,7 @@ std::string capitalised(std::string text) {
 std::string right_verdict(const Machine& machine, const Catalog& catalog,
                           const Diagnosis& diagnosis) {
   const auto text = answers(machine, catalog, diagnosis);
-  if (!text.empty()) return "All right: " + text + ".";
+  if (!text.empty()) return "All right: " + text + warnings(diagnosis) + ".";
   const auto names = gpu_names(machine, catalog);
   std::string verdict = "All right up to CUDA" + (names.empty() ? "" : ": " + names);
   if (machine.driver.module_version.is_known())
@@ -68,7 +83,7 @@ std::string right_verdict(const Machine& machine, const Catalog& catalog,
   verdict += machine.python.interpreter.is_known()
                  ? "; no deep-learning framework is in " + machine.python.interpreter->path
                  : "; no Python environment was examined";
-  return verdict + ".";
+  return verdict + warnings(diagnosis) + ".";
 }
 
 std::string problem_verdict(const Machine& machine, const Catalog& catalog,
@@ -88,8 +103,7 @@ std::string problem_verdict(const Machine& machine, const Catalog& catalog,
       1;
   if (more > 0) verdict += " (and " + std::to_string(more) + " more)";
   const auto works = labels(diagnosis, Answer::kUses);
-  if (!works.empty())
-    verdict += "; " + listed(works) + " will use " + gpus_used(machine, catalog, diagnosis);
+  if (!works.empty()) verdict += "; " + listed(works) + " will use " + gpus_used(machine, catalog);
   return verdict + ".";
 }
 
