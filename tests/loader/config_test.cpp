@@ -171,8 +171,9 @@ TEST(MakeConfig, AgreesWithTheDiagnosticsOfThisMachinesLoader) {
   const auto config = make_config(*system, "/proc/self/exe", {});
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->lib_token, diagnostic(real.out, "dl_dst_lib="));
-  if (const auto platform = diagnostic(real.out, "dl_platform="); !platform.empty())
+  if (const auto platform = diagnostic(real.out, "dl_platform="); !platform.empty()) {
     EXPECT_EQ(config->platform_token, platform);
+  }
   EXPECT_EQ(config->glibc.text(), diagnostic(real.out, "version.version="));
   std::vector<std::string> directories;
   for (const auto line : lines(real.out))
