@@ -9,10 +9,12 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// -1 before the release, 0 the release itself, 1 after it.
+// Below 0 before the release, 0 the release itself, 1 after it. A development release comes before
+// the alphas (PEP 440).
 int suffix_rank(std::string_view suffix) {
   if (suffix.empty()) return 0;
-  for (const auto* before : {"a", "b", "c", "rc", "dev", "alpha", "beta", "pre"})
+  if (suffix.starts_with("dev")) return -2;
+  for (const auto* before : {"a", "b", "c", "rc", "alpha", "beta", "pre"})
     if (suffix.starts_with(before)) return -1;
   return 1;
 }

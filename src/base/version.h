@@ -13,7 +13,7 @@ namespace gpuwright {
 /// A version as the world writes them: "580.159.04", "12.5.1", "2.21.0rc1", "2.11.0+cu130".
 ///
 /// Order: numbers place by place, a missing place counting as 0 (12.5 == 12.5.0, 580.82.07 ==
-/// 580.82.7); then a pre-release (a, b, rc, dev) before the release before a post-release; what
+/// 580.82.7); then a pre-release (dev, a, b, rc) before the release before a post-release; what
 /// follows '+' (PEP 440 local part) takes no part. This comment and tests/base/version_test.cpp
 /// are the two places where the order is written down.
 class Version {

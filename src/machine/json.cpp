@@ -218,6 +218,8 @@ Result<Machine> snapshot_from_text(std::string_view text, const std::string& nam
     document = Json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     return fail("is not JSON, at byte " + std::to_string(error.byte), name);
+  } catch (const nlohmann::json::out_of_range&) {
+    return fail("has a number beyond all measure", name);  // 1e999
   }
   auto machine = snapshot_from_json(document);
   if (!machine) return fail(machine.error().message, name);

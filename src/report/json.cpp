@@ -52,6 +52,7 @@ Json to_json(const Finding& finding) {
 Json to_json(const ResolvedLibrary& library) {
   return {{"name", library.name},
           {"role", library.role},
+          {"when", library.when},
           {"state", library.state},
           {"path", text_or_null(library.path)},
           {"real_path", text_or_null(library.real_path)},
@@ -59,7 +60,8 @@ Json to_json(const ResolvedLibrary& library) {
           {"opener", library.opener},
           {"version", library.version.is_known() ? Json(library.version->text()) : Json()},
           {"error", text_or_null(library.error)},
-          {"shadows", library.shadows}};
+          {"shadows", library.shadows},
+          {"elsewhere", library.elsewhere}};
 }
 
 Json libraries_of(const Machine& machine, const std::string& framework) {

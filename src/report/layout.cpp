@@ -51,8 +51,9 @@ void Page::gap() {
 }
 
 void Page::paragraph(std::string_view lead, std::string_view text, Tint lead_tint, Tint text_tint) {
-  const std::string clean_lead = printable(lead);
   const std::string clean = printable(text);
+  std::string clean_lead = printable(lead);
+  while (clean.empty() && clean_lead.ends_with(' ')) clean_lead.pop_back();
   const std::size_t indent = columns(clean_lead);
   put(clean_lead, lead_tint);
   std::string line;
@@ -72,7 +73,6 @@ void Page::paragraph(std::string_view lead, std::string_view text, Tint lead_tin
     line += word;
   }
   end_line();
-  while (text_.ends_with(' ')) text_.pop_back();
   text_ += '\n';
 }
 

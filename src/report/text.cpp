@@ -249,6 +249,8 @@ void write_library_notes(Page& page, const ResolvedLibrary& library, const Frame
   if (!by_opener) page.verbatim(indent, "tag of " + owner, Tint::kFaint);
   for (const auto& shadowed : library.shadows)
     page.verbatim(indent, "shadows " + shadowed, Tint::kFaint);
+  for (const auto& unreached : library.elsewhere)
+    page.verbatim(indent, "not searched: " + unreached, Tint::kFaint);
 }
 
 void write_library_table(Page& page, const Framework& framework) {
