@@ -57,8 +57,8 @@ std::string architecture_triplet(std::uint8_t elf_class, std::uint16_t machine) 
 }
 
 bool is_debian_family(const System& system, const std::string& triplet) {
-  const auto release = system.read("/etc/os-release");
-  for (const auto line : lines(release.value_or("")))
+  const std::string release = system.read("/etc/os-release").value_or("");
+  for (const auto line : lines(release))
     if ((line.starts_with("ID=") || line.starts_with("ID_LIKE=")) &&
         (line.find("debian") != line.npos || line.find("ubuntu") != line.npos))
       return true;
