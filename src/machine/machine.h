@@ -126,12 +126,13 @@ struct DriverLibrary {
   std::string name;  ///< "libcuda.so.1"
   std::string path;  ///< As found.
   std::string real_path;
-  std::string
-      kind;  ///< "driver", "compat", "stub", "wsl", "empty" (zero length), "not-elf", "wrong-class"
+  /// "driver", "compat", "stub", "wsl", "empty" (zero length), "not-elf", "wrong-class",
+  /// "unreadable" (no permission: the loader passes it over)
+  std::string kind;
   Fact<Version> version;  ///< From the real file's name.
   std::string
       found_by;  ///< "ld.so.cache", "LD_LIBRARY_PATH", "default directory", "well-known directory"
-  bool chosen = false;  ///< The one a plain program would load.
+  bool chosen = false;  ///< The one where a plain program's search ends: loaded, or refused.
   friend bool operator==(const DriverLibrary&, const DriverLibrary&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "probe/driver_libraries.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "base/text.h"
@@ -36,9 +37,10 @@ constexpr const char* kDirectories[] = {
 // of megabytes for libcuda and more than one for libnvidia-ml.
 constexpr std::uint64_t kLargestStub = 512 << 10;
 
-bool has_directory(std::string_view path, std::string_view name) {
+// Whether a directory of the path has this name: ".../lib64/stubs/libcuda.so".
+bool lies_in(std::string_view path, std::string_view directory) {
   const auto pieces = split(path, '/');
-  return std::find(pieces.begin(), pieces.end() - 1, name) != pieces.end() - 1;
+  return std::find(pieces.begin(), pieces.end() - 1, directory) != pieces.end() - 1;
 }
 
 std::string kind_of_problem(const loader::ElfError& error, std::uint64_t size) {
@@ -48,26 +50,31 @@ std::string kind_of_problem(const loader::ElfError& error, std::uint64_t size) {
   return foreign ? "wrong-class" : "not-elf";
 }
 
-// WSL comes first: its libcuda.so.1 is a small plain file that would pass for a stub.
-std::string kind_of_object(const RandomAccessFile& file, const loader::ElfObject& object,
+// By the place first. WSL's libcuda.so.1 is a small plain file that would pass for a stub, and a
+// compat copy is the very file of another driver: the note that says which kernel modules it
+// accepts
+// (.note.cuda.fwd_compatibility) stands in the driver's own libcuda as well (seen in 580.159.04).
+std::string kind_of_object(const loader::ElfObject& object, std::uint64_t size,
                            const std::string& path, const std::string& real_path) {
+  const auto either_lies_in = [&](std::string_view directory) {
+    return lies_in(path, directory) || lies_in(real_path, directory);
+  };
   if (object.elf_class != 2) return "wrong-class";
   if (real_path.starts_with("/usr/lib/wsl/")) return "wsl";
-  if (has_directory(path, "stubs") || has_directory(real_path, "stubs")) return "stub";
-  if (has_directory(path, "compat") || has_directory(real_path, "compat") ||
-      loader::forward_compatibility_note(file))
-    return "compat";
+  if (either_lies_in("stubs")) return "stub";
+  if (either_lies_in("compat") || either_lies_in("cuda-compat")) return "compat";
   const bool versioned = version_of_library_name(path_name(real_path)).has_value();
-  return !versioned && file.status().size < kLargestStub ? "stub" : "driver";
+  return !versioned && size < kLargestStub ? "stub" : "driver";
 }
 
 std::string kind_of_file(const System& system, const std::string& path,
                          const std::string& real_path) {
   const auto file = system.open(real_path);
-  if (!file) return "not-elf";
+  if (!file) return file.error().code == EACCES ? "unreadable" : "not-elf";
+  const auto size = (*file)->status().size;
   const auto object = loader::read_elf(**file);
-  if (!object) return kind_of_problem(object.error(), (*file)->status().size);
-  return kind_of_object(**file, *object, path, real_path);
+  return object ? kind_of_object(*object, size, path, real_path)
+                : kind_of_problem(object.error(), size);
 }
 
 }  // namespace

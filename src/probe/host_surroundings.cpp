@@ -151,50 +151,69 @@ std::optional<std::uint64_t> wsl_of_release(std::string_view release) {
 
 namespace {
 
-// A disk image unpacked from a container image, as micro-VMs boot them, keeps /.dockerenv. The
-// kernel's first PID namespace has a fixed number (PROC_PID_INIT_INO of include/linux/proc_ns.h),
-// and a container that shares it (--pid=host) still has a layered root.
+// A disk image unpacked from a container image, as micro-VMs boot them, keeps /.dockerenv, and
+// Ubuntu's images carry a /run/systemd/container. The kernel's first PID namespace has a fixed
+// number (PROC_PID_INIT_INO of include/linux/proc_ns.h), and a container that shares it
+// (--pid=host) still has a layered root.
 bool is_booted_image(const System& system) {
   if (system.read_link("/proc/self/ns/pid").value_or("") != "pid:[4026531836]") return false;
   const auto mounts = system.read("/proc/self/mountinfo");
   return mounts && root_mount(*mounts).find(" - overlay ") == std::string_view::npos;
 }
 
-}  // namespace
+using Kind = std::optional<Fact<std::string>>;
 
-// Sources: variables and files that container managers leave; the variable `container` that they
-// give process 1 (its environment is root's to read; systemd repeats it in /run/systemd/container);
-// the control group of process 1; the mounts. Absent when the last two could be read and say
-// nothing.
-Fact<std::string> read_container(const System& system) {
+Kind container_by_variables(const System& system) {
   const auto environment = system.environment().value_or(std::map<std::string, std::string>{});
   for (const auto& mark : kContainerVariables)
     if (environment.contains(mark.text)) return known(mark.kind, mark.text);
-  for (const auto& mark : kContainerFiles)
-    if (exists(system, mark.text) && !is_booted_image(system)) return known(mark.kind, mark.text);
-
   const auto variable = environment.find("container");
-  if (variable != environment.end())
-    if (const auto kind = container_of_variable(variable->second))
-      return known(kind, "environment variable container");
-  if (const auto text = system.read("/run/systemd/container"))
-    if (const auto kind = container_of_variable(*text))
-      return known(kind, "/run/systemd/container");
-  if (const auto block = system.read("/proc/1/environ"))
-    for (const auto item : split(*block, '\0'))
-      if (item.starts_with("container="))
-        if (const auto kind = container_of_variable(item.substr(10)))
-          return known(kind, "/proc/1/environ");
+  if (variable == environment.end()) return std::nullopt;
+  const auto kind = container_of_variable(variable->second);
+  return kind ? Kind(known(kind, "environment variable container")) : std::nullopt;
+}
 
+Kind container_by_files(const System& system) {
+  if (is_booted_image(system)) return std::nullopt;
+  for (const auto& mark : kContainerFiles)
+    if (exists(system, mark.text)) return known(mark.kind, mark.text);
+  const std::string path = "/run/systemd/container";
+  const auto kind = container_of_variable(system.read(path).value_or(""));
+  return kind ? Kind(known(kind, path)) : std::nullopt;
+}
+
+Kind container_by_first_environment(const System& system) {
+  const std::string path = "/proc/1/environ";
+  const std::string block = system.read(path).value_or("");
+  for (const auto item : split(block, '\0')) {
+    if (!item.starts_with("container=")) continue;
+    if (const auto kind = container_of_variable(item.substr(10))) return known(kind, path);
+  }
+  return std::nullopt;
+}
+
+// Absent when one of the two could be read and neither says anything.
+Fact<std::string> container_by_kernel(const System& system) {
   const auto cgroup = system.read("/proc/1/cgroup");
-  if (cgroup)
-    if (const auto kind = container_of_cgroup(*cgroup)) return known(kind, "/proc/1/cgroup");
+  if (const auto kind = container_of_cgroup(cgroup.value_or("")))
+    return known(kind, "/proc/1/cgroup");
   const auto mounts = system.read("/proc/self/mountinfo");
-  if (mounts)
-    if (const auto kind = container_of_mounts(*mounts)) return known(kind, "/proc/self/mountinfo");
+  if (const auto kind = container_of_mounts(mounts.value_or("")))
+    return known(kind, "/proc/self/mountinfo");
   if (!cgroup && !mounts)
     return Fact<std::string>::unknown("/proc/self/mountinfo", mounts.error().message);
   return Fact<std::string>::absent("/.dockerenv, /run/.containerenv, /proc/1/cgroup, mounts");
+}
+
+}  // namespace
+
+// Sources: variables that container managers set; files that they leave; the variable `container`
+// of process 1, whose environment is root's to read; the control group of process 1; the mounts.
+Fact<std::string> read_container(const System& system) {
+  for (const auto look :
+       {container_by_variables, container_by_files, container_by_first_environment})
+    if (auto kind = look(system)) return *std::move(kind);
+  return container_by_kernel(system);
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "small_elf.h"
 #include "support/memory_system.h"
 
@@ -43,6 +45,19 @@ class DriverLibraries : public testing::Test {
 
   MemorySystem system;
 };
+
+class UnreadableFile : public MemorySystem {
+ public:
+  Result<std::unique_ptr<RandomAccessFile>> open(const std::string& path) const override {
+    return fail("Permission denied", path, EACCES);
+  }
+};
+
+TEST(DriverLibrary, IsNoBrokenFileWhenItMayNotBeRead) {
+  UnreadableFile system;
+  system.add_file("/usr/lib64/libcuda.so.1", small_library("libcuda.so.1"));
+  EXPECT_EQ(examine_driver_library(system, "/usr/lib64/libcuda.so.1")->kind, "unreadable");
+}
 
 TEST(LibraryName, CarriesADriverVersionOrNone) {
   EXPECT_EQ(version_of_library_name("libcuda.so.580.159.04")->text(), "580.159.04");
@@ -97,6 +112,12 @@ TEST_F(DriverLibraries, TellTheChosenCopyFromTheDecoys) {
   const auto stub = at(driver, "/usr/local/cuda/lib64/stubs/libcuda.so");
   EXPECT_EQ(stub.kind, "stub");
   EXPECT_TRUE(stub.version.is_unknown());
+}
+
+TEST_F(DriverLibraries, KnowTheCompatDirectoryOfConda) {
+  system.environment_block["LD_LIBRARY_PATH"] = "/opt/conda/cuda-compat";
+  add_driver("/opt/conda/cuda-compat", "580.95.05");
+  EXPECT_EQ(at(fill(), "/opt/conda/cuda-compat/libcuda.so.1").kind, "compat");
 }
 
 TEST_F(DriverLibraries, KnowAStubThatWasCopiedElsewhere) {

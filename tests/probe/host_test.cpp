@@ -180,6 +180,7 @@ TEST(Container, IsKnownByFilesAndVariables) {
 TEST(Container, IsNoneWhereADiskImageKeptTheMarkOfOne) {
   MemorySystem system;
   system.add_file("/.dockerenv", "");
+  system.add_file("/run/systemd/container", "docker\n");  // in Ubuntu's images
   system.add_file("/proc/1/cgroup", "0::/\n");
   system.add_link("/proc/self/ns/pid", "pid:[4026531836]");
   system.add_file("/proc/self/mountinfo", "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw\n");
