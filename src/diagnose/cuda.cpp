@@ -80,15 +80,25 @@ Verdict no_stub_is_chosen(const Machine& machine, const Catalog&) {
 /// Whether forward compatibility may be used with these GPUs.
 enum class Allowance { kForbidden, kAllowed, kUnknown };
 
+constexpr std::string_view kDataCentreBoards[] = {
+    "Tesla", "P100",  "V100", "T4",   "A2",   "A10",   "A16",  "A30",  "A40",
+    "A100",  "A800",  "L4",   "L20",  "L40",  "L40S",  "H20",  "H100", "H200",
+    "H800",  "GH200", "B100", "B200", "B300", "GB200", "GB300"};
+
+bool is_data_centre_board(const std::string& name) {
+  std::string spaced = name;
+  std::replace(spaced.begin(), spaced.end(), '-', ' ');
+  const auto parts = words(spaced);
+  return std::any_of(parts.begin(), parts.end(), [](std::string_view part) {
+    return std::find(std::begin(kDataCentreBoards), std::end(kDataCentreBoards), part) !=
+           std::end(kDataCentreBoards);
+  });
+}
+
 // NVIDIA allows it on data-centre GPUs and on some of its workstation boards, never on GeForce.
 Allowance allowance(const std::string& name) {
   if (contains(name, "GeForce") || contains(name, "TITAN")) return Allowance::kForbidden;
-  for (const std::string_view board :
-       {"Tesla", "A100",  "A800", "A30", "A40",  "A10",  "A16",  "A2 ",
-        "H100",  "H200",  "H800", "H20", "L4",   "L40",  "B100", "B200",
-        "GB200", "GB300", "B300", "T4",  "V100", "P100", "GH200"})
-    if (contains(name, board)) return Allowance::kAllowed;
-  return Allowance::kUnknown;
+  return is_data_centre_board(name) ? Allowance::kAllowed : Allowance::kUnknown;
 }
 
 Allowance allowance_of_gpus(const Machine& machine, const Catalog& catalog) {

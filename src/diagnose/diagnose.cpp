@@ -21,9 +21,8 @@ class Judge {
   void judge(Rung rung, const Rule& rule) {
     if (chain_is_broken_ && rule.standing == Standing::kLink && depends_on_chain(rung)) return;
     Verdict verdict = rule.judge(machine_, catalog_);
-    if (auto* undecided = std::get_if<Undecided>(&verdict)) {
-      if (rule.standing != Standing::kAdvice)
-        diagnosis_.undecided.push_back({rule.id, rung, std::move(undecided->missing)});
+    if (const auto* undecided = std::get_if<Undecided>(&verdict)) {
+      if (rule.standing != Standing::kAdvice) add(rung, rule, *undecided);
     } else if (auto* finding = std::get_if<Finding>(&verdict)) {
       add(rung, rule, std::move(*finding));
     } else if (auto* findings = std::get_if<std::vector<Finding>>(&verdict)) {
@@ -33,6 +32,13 @@ class Judge {
 
  private:
   static bool depends_on_chain(Rung rung) { return carries(rung) || rung == Rung::kFramework; }
+
+  // What one fact leaves open is told once, at the lowest rule that asked for it.
+  void add(Rung rung, const Rule& rule, const Undecided& undecided) {
+    for (const auto& other : diagnosis_.undecided)
+      if (other.missing == undecided.missing) return;
+    diagnosis_.undecided.push_back({rule.id, rung, undecided.missing});
+  }
 
   void add(Rung rung, const Rule& rule, Finding finding) {
     finding.id = rule.id;
@@ -85,19 +91,24 @@ void keep_only(Rung rung, Diagnosis& diagnosis) {
   if (rung != Rung::kFramework) diagnosis.frameworks.clear();
 }
 
-Machine with_framework_only(Machine machine, const std::string& name) {
+// Whoever names a framework wants to know about that one: that it is not there is an answer.
+Diagnosis diagnose_one_framework(Machine machine, const Catalog& catalog, DiagnoseOptions options) {
+  const std::string name = std::move(options.framework);
+  options.framework.clear();
   std::erase_if(machine.frameworks, [&](const Framework& f) { return f.name != name; });
-  return machine;
+  Diagnosis diagnosis = diagnose(machine, catalog, options);
+  const auto& python = machine.python.interpreter;
+  if (!machine.frameworks.empty() || !python.is_known() || diagnosis.outcome != Outcome::kRight)
+    return diagnosis;
+  diagnosis.outcome = Outcome::kProblems;
+  diagnosis.verdict = name + " is not installed in " + python->path + ".";
+  return diagnosis;
 }
 
 }  // namespace
 
 Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options) {
-  if (!options.framework.empty()) {
-    DiagnoseOptions rest = options;
-    rest.framework.clear();
-    return diagnose(with_framework_only(machine, options.framework), catalog, rest);
-  }
+  if (!options.framework.empty()) return diagnose_one_framework(machine, catalog, options);
   Diagnosis diagnosis;
   judge_all(machine, catalog, diagnosis);
   forget_unknowns_above_errors(diagnosis);

@@ -68,8 +68,9 @@ NoGpu without_gpu_in_guest() {
           .cause =
               "the virtual machine was made without a GPU: an instance type without one, or no "
               "PCI device passed through",
-          .fix = {advice("in a cloud: take an instance type with a GPU; on an own host: pass the "
-                         "GPU's PCI functions through (vfio-pci) and start the guest again")}};
+          .fix = {advice(
+              "in a cloud: take an instance type with a GPU; on a host of your own: pass the "
+              "GPU's PCI functions through (vfio-pci) and start the guest again")}};
 }
 
 NoGpu without_gpu_on_metal() {
