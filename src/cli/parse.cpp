@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstring>
 #include <deque>
 
 #include "base/text.h"
@@ -57,6 +58,8 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
     app.parse(std::vector<std::string>(given.rbegin(), given.rend()));
   } catch (const CLI::ExtrasError&) {
     return fail("unexpected argument '" + join(app.remaining(), " ") + "'");
+  } catch (const CLI::ArgumentMismatch& error) {  // "--root: 1 required TEXT missing"
+    return fail("needs a value", std::string(error.what(), std::strcspn(error.what(), ":")));
   } catch (const CLI::ParseError& error) {
     return fail(first_line(error.what()));
   }

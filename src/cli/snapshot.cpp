@@ -66,9 +66,16 @@ int write_and_close(int descriptor, std::string_view text) {
   return error;
 }
 
+// What the umask allows. mkostemp makes files for the owner alone.
+void open_to_others(int descriptor) {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  static_cast<void>(::fchmod(descriptor, 0666 & ~mask));
+}
+
 // The file appears whole or not at all: written beside its place, then renamed over it. What is no
 // regular file (/dev/stdout, a pipe) cannot be replaced and is written to.
-Result<void> write_file(const std::string& name, std::string_view text) {
+Result<void> write_file(const std::string& name, std::string_view text, bool secret) {
   const SignalsBlocked blocked;
   struct stat status;
   const bool special = ::stat(name.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -76,12 +83,7 @@ Result<void> write_file(const std::string& name, std::string_view text) {
   const int descriptor =
       special ? ::open(place.c_str(), O_WRONLY | O_CLOEXEC) : ::mkostemp(place.data(), O_CLOEXEC);
   if (descriptor < 0) return fail(std::strerror(errno), name, errno);
-  if (!special) {
-    // mkostemp makes 0600; give what the umask allows.
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    static_cast<void>(::fchmod(descriptor, 0666 & ~mask));
-  }
+  if (!special && !secret) open_to_others(descriptor);
   int error = write_and_close(descriptor, text);
   if (error == 0 && !special && std::rename(place.c_str(), name.c_str()) != 0) error = errno;
   if (error == 0) return {};
@@ -105,14 +107,15 @@ Result<std::string> snapshot_text(const MachineOptions& options, bool redacted, 
 
 Result<int> run_snapshot(const Arguments& arguments, Output& output) {
   const MachineOptions options{arguments.value("--root"), "", arguments.value("--python"), ""};
-  const auto text = snapshot_text(options, !arguments.has("--no-redact"), output);
+  const bool redacted = !arguments.has("--no-redact");
+  const auto text = snapshot_text(options, redacted, output);
   if (!text) return tl::unexpected(text.error());
   const std::string file = arguments.value("--output");
   if (file.empty() || file == "-") {
     output.data(*text);
     return kAllRight;
   }
-  if (const auto written = write_file(file, *text); !written)
+  if (const auto written = write_file(file, *text, !redacted); !written)
     return tl::unexpected(written.error());
   if (!arguments.has("--quiet"))
     output.note("gpuwright snapshot: wrote " + file + "; gpuwright check --from " + file +

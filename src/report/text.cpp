@@ -123,10 +123,12 @@ const char* meaning_of(Certainty certainty) {
   return "one of several causes that fit";
 }
 
+std::string with_source(const Evidence& evidence) {
+  return evidence.source.empty() ? evidence.text : evidence.text + " (" + evidence.source + ")";
+}
+
 void write_evidence(Page& page, const std::vector<Evidence>& evidence) {
-  for (const auto& item : evidence)
-    page.paragraph("    - ",
-                   item.source.empty() ? item.text : item.text + " (" + item.source + ")");
+  for (const auto& item : evidence) page.paragraph("    - ", with_source(item));
 }
 
 void write_step(Page& page, const FixStep& step, std::size_t number) {
@@ -199,15 +201,33 @@ void write_findings(Page& page, const std::vector<Finding>& findings, const Text
   write_group(page, "worth knowing", notes, Tint::kPlain, style);
 }
 
+// One unreadable file leaves many questions open, so each missing fact is told once.
+struct Gap {
+  Evidence missing;
+  std::vector<std::string> questions;
+};
+
+std::vector<Gap> gaps_of(const std::vector<Undecision>& undecided) {
+  std::vector<Gap> gaps;
+  for (const auto& item : undecided)
+    for (const auto& missing : item.missing) {
+      auto gap = std::find_if(gaps.begin(), gaps.end(),
+                              [&](const Gap& known) { return known.missing == missing; });
+      if (gap == gaps.end()) gap = gaps.insert(gap, Gap{missing, {}});
+      gap->questions.push_back(item.id);
+    }
+  return gaps;
+}
+
 void write_unread(Page& page, const Machine& machine, const std::vector<Undecision>& undecided) {
   if (machine.notes.empty() && undecided.empty()) return;
   page.gap();
   page.paragraph("could not be decided", "", Tint::kDoubt);
   for (const auto& note : machine.notes)
     page.paragraph("  - probe " + note.probe + ": ", note.text);
-  for (const auto& item : undecided) {
-    page.paragraph("  - ", item.id);
-    write_evidence(page, item.missing);
+  for (const auto& gap : gaps_of(undecided)) {
+    page.paragraph("  - ", with_source(gap.missing));
+    page.paragraph("    leaves open: ", join(gap.questions, ", "), Tint::kFaint);
   }
 }
 

@@ -60,8 +60,9 @@ inline Diagnosis broken_driver() {
        {"the GPU's health"}},
       {"jax", "", Answer::kCannotTell, {}, "jaxlib could not be read", "", "", {}},
   };
-  diagnosis.undecided = {
-      {"libraries.cache", Rung::kLibraries, {{"unknown: permission denied", "/etc/ld.so.cache"}}}};
+  const Evidence cache{"unknown: permission denied", "/etc/ld.so.cache"};
+  diagnosis.undecided = {{"libraries.cache", Rung::kLibraries, {cache}},
+                         {"libraries.other", Rung::kLibraries, {cache}}};
   return diagnosis;
 }
 

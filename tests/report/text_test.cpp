@@ -42,7 +42,8 @@ TEST(ReportText, ReadsInTheOrderOfNeed) {
       "2. enter the firmware's set-up",
       "also wrong\n  - torch 2.11.0: the build has no CUDA [framework.cpu-build]",
       "warnings\n  - 8 of 16 lanes are used [hardware.narrow-link]",
-      "could not be decided\n  - libraries.cache",
+      "could not be decided\n  - unknown: permission denied (/etc/ld.so.cache)\n"
+      "    leaves open: libraries.cache, libraries.other\n",
       "hint: gpuwright help driver.version-mismatch"};
   std::size_t last = 0;
   for (const auto* part : order) {
