@@ -101,15 +101,12 @@ Result<Cache> Cache::parse(std::string text) {
   const std::string_view view = cache.text_;
   std::size_t header = 0;
   if (view.starts_with(kOldMagic)) {
-    const std::uint64_t old_rows = u32_at(view, 12);
-    const std::uint64_t end = kOldHeaderSize + old_rows * kOldRowSize;
+    const std::uint64_t rows = u32_at(view, 12);
+    const std::uint64_t end = kOldHeaderSize + rows * kOldRowSize;
     if (end > view.size()) return fail("its table is larger than the file");
     header = static_cast<std::size_t>((end + 7) / 8 * 8);
     if (header > view.size() || !view.substr(header).starts_with(kMagic)) {
-      cache.rows_ = kOldHeaderSize;
-      cache.row_size_ = kOldRowSize;
-      cache.row_count_ = static_cast<std::size_t>(old_rows);
-      cache.strings_ = static_cast<std::size_t>(end);
+      cache.table_ = {kOldHeaderSize, kOldRowSize, rows, static_cast<std::size_t>(end)};
       return cache;
     }
   }
@@ -117,11 +114,8 @@ Result<Cache> Cache::parse(std::string text) {
   if (view.size() - header < kHeaderSize) return fail("its header is cut off");
   if (static_cast<std::uint8_t>(view[header + 28]) == kBigEndian)
     return fail("written on a big-endian machine");
-  cache.row_count_ = u32_at(view, header + 20);
-  cache.rows_ = header + kHeaderSize;
-  cache.row_size_ = kRowSize;
-  cache.strings_ = header;
-  if (cache.row_count_ > (view.size() - cache.rows_) / kRowSize)
+  cache.table_ = {header + kHeaderSize, kRowSize, u32_at(view, header + 20), header};
+  if (cache.table_.count > (view.size() - cache.table_.start) / kRowSize)
     return fail("its table is larger than the file");
   cache.read_extensions(header);
   return cache;
@@ -149,15 +143,17 @@ void Cache::read_extensions(std::size_t header) {
 }
 
 Cache::Row Cache::row(std::size_t index) const {
-  const std::size_t at = rows_ + index * row_size_;
+  const std::size_t at = table_.start + index * table_.row_size;
   Row row{u32_at(text_, at), u32_at(text_, at + 4), u32_at(text_, at + 8), 0};
-  if (row_size_ == kRowSize) std::memcpy(&row.hwcap, text_.data() + at + 16, sizeof row.hwcap);
+  if (table_.row_size == kRowSize)
+    std::memcpy(&row.hwcap, text_.data() + at + 16, sizeof row.hwcap);
   return row;
 }
 
 std::optional<std::string_view> Cache::string_at(std::uint64_t offset) const {
-  if (offset >= text_.size() - strings_) return std::nullopt;
-  const auto rest = std::string_view(text_).substr(strings_ + static_cast<std::size_t>(offset));
+  if (offset >= text_.size() - table_.strings) return std::nullopt;
+  const auto rest =
+      std::string_view(text_).substr(table_.strings + static_cast<std::size_t>(offset));
   return rest.substr(0, rest.find('\0'));
 }
 
@@ -186,16 +182,15 @@ bool Cache::match(std::size_t index, std::string_view name) const {
 // How good a row is for this CPU, 0 the best; nothing when it may not be used.
 std::optional<std::size_t> Cache::rank(const Row& row, const Config& config) const {
   if (row.hwcap == 0) return kPlainRank;
-  const bool known_glibc = config.glibc.size() > 0;
   if ((row.hwcap & kNamedHwcaps) == 0) {
     // A row for tls/, haswell/ ...: fits when this CPU looks into that sub-directory.
-    if (!known_glibc || config.glibc >= Version::of("2.37")) return std::nullopt;
+    if (!config.glibc_before("2.37")) return std::nullopt;
     const auto directory = path_directory(string_at(row.value).value_or(""));
     for (const auto& sub : config.hwcaps)
       if (directory.ends_with("/" + sub)) return kPlainRank;
     return std::nullopt;
   }
-  if (known_glibc && config.glibc < Version::of("2.33")) return std::nullopt;
+  if (config.glibc_before("2.33")) return std::nullopt;
   const std::uint64_t level = 1ULL << ((row.hwcap >> 32) & 0x3f);
   if ((isa_bits(config) & level) == 0) return std::nullopt;
   const auto name = hwcaps_name(row.hwcap);
@@ -208,7 +203,7 @@ std::optional<std::size_t> Cache::rank(const Row& row, const Config& config) con
 // glibc-hwcaps stand before the plain ones of the same name and are weighed by the CPU's order.
 std::optional<std::string> Cache::look_up(std::string_view name, const Config& config) const {
   std::size_t first = 0;
-  std::size_t end = row_count_;
+  std::size_t end = table_.count;
   while (first < end) {
     const std::size_t middle = first + (end - first) / 2;
     const auto key = string_at(row(middle).key);
@@ -222,7 +217,7 @@ std::optional<std::string> Cache::look_up(std::string_view name, const Config& c
   std::optional<std::string_view> best;
   std::size_t best_rank = kPlainRank;
   const std::uint32_t wanted = flags_of(config);
-  for (std::size_t i = first; i < row_count_ && match(i, name); ++i) {
+  for (std::size_t i = first; i < table_.count && match(i, name); ++i) {
     const Row candidate = row(i);
     const auto path = string_at(candidate.value);
     if (candidate.flags != wanted || !path) continue;

@@ -20,10 +20,16 @@ class Cache {
   /// is chosen; whether its file exists is not the cache's business.
   std::optional<std::string> look_up(std::string_view name, const Config& config) const;
 
-  std::size_t size() const { return row_count_; }
+  std::size_t size() const { return table_.count; }
   CacheEntry entry(std::size_t index) const;
 
  private:
+  struct Table {
+    std::size_t start = 0;     // offset of the first row
+    std::size_t row_size = 0;  // 24, or 12 in the old form
+    std::size_t count = 0;
+    std::size_t strings = 0;  // what string offsets count from
+  };
   struct Row {
     std::uint32_t flags = 0;
     std::uint32_t key = 0;
@@ -38,10 +44,7 @@ class Cache {
   std::optional<std::size_t> rank(const Row& row, const Config& config) const;
 
   std::string text_;
-  std::size_t rows_ = 0;      // offset of the first row
-  std::size_t row_size_ = 0;  // 24, or 12 in the old form
-  std::size_t row_count_ = 0;
-  std::size_t strings_ = 0;          // offset that string offsets count from
+  Table table_;
   std::vector<std::string> hwcaps_;  // names of the extension's table
 };
 

@@ -103,10 +103,9 @@ void take_processor(const System& system, Config& config) {
   const Processor processor = parse_processor(cpuinfo.value_or(""), config.machine);
   config.cpu_levels = processor.levels;
   config.platform_token = processor.platform;
-  const bool known_glibc = config.glibc.size() > 0;
-  if (!known_glibc || config.glibc >= Version::of("2.33"))
+  if (!config.glibc_before("2.33"))
     for (const auto& level : processor.levels) config.hwcaps.push_back("glibc-hwcaps/" + level);
-  if (known_glibc && config.glibc < Version::of("2.37")) {
+  if (config.glibc_before("2.37")) {
     const auto legacy = legacy_hwcaps(processor);
     config.hwcaps.insert(config.hwcaps.end(), legacy.begin(), legacy.end());
   }

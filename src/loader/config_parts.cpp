@@ -138,6 +138,14 @@ std::string lib_token_of(std::string_view directory) {
   return at == directory.npos ? "lib" : std::string(directory.substr(at + 1));
 }
 
+std::vector<std::string> parse_preload_variable(std::string_view text, bool secure) {
+  std::vector<std::string> names;
+  for (const auto piece : split(text, ' '))
+    for (const auto name : split(piece, ':'))
+      if (!name.empty() && !(secure && name.find('/') != name.npos)) names.emplace_back(name);
+  return names;
+}
+
 std::vector<std::string> parse_preload_file(std::string_view text) {
   std::vector<std::string> names;
   for (const auto line : lines(text)) {

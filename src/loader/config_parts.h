@@ -34,6 +34,9 @@ std::vector<std::string> legacy_hwcaps(const Processor& processor);
 /// $LIB: "lib/x86_64-linux-gnu", "lib64", as the first default directory ends.
 std::string lib_token_of(std::string_view first_default_directory);
 
+/// Names of LD_PRELOAD; in a secure process only those without a slash.
+std::vector<std::string> parse_preload_variable(std::string_view text, bool secure);
+
 /// Names of /etc/ld.so.preload.
 std::vector<std::string> parse_preload_file(std::string_view text);
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/system.h"
@@ -44,18 +44,23 @@ struct Config {
   std::vector<std::string> default_directories;  ///< In search order.
   std::string lib_token;                         ///< $LIB
   std::string platform_token;                    ///< $PLATFORM
-  std::vector<std::string>
-      hwcaps;  ///< Sub-directories this CPU may use, best first: "glibc-hwcaps/x86-64-v3".
-  std::vector<std::string>
-      cpu_levels;  ///< "x86-64-v4", "x86-64-v3", "x86-64-v2": those this CPU has, best first.
+  /// Sub-directories this CPU may use, best first: "glibc-hwcaps/x86-64-v3", "tls/x86_64".
+  std::vector<std::string> hwcaps;
+  /// Those of "x86-64-v4", "x86-64-v3", "x86-64-v2" that this CPU has, best first.
+  std::vector<std::string> cpu_levels;
   bool cpu_known = true;     ///< False when /proc/cpuinfo could not be read, as in an image.
-  Version glibc;             ///< Without numbers when unknown; then as a current one.
+  Version glibc;             ///< Without numbers when unknown.
   int executable_stack = 1;  ///< glibc.rtld.execstack of GLIBC_TUNABLES: 0, 1 or 2.
+
+  /// True when glibc is known to be older than `version`; an unknown one counts as current.
+  bool glibc_before(std::string_view version) const {
+    return glibc.size() > 0 && glibc < Version::of(version);
+  }
 };
 
-/// Config for programs of this tree: architecture of `program` (an ELF file), distribution's
-/// default directories, CPU levels from /proc/cpuinfo, glibc version from the program interpreter's
-/// libc.
+/// Config for `program` (an ELF file) of this tree: its architecture; default directories and glibc
+/// version as they stand in its PT_INTERP, or by distribution and libc when they do not; CPU levels
+/// from /proc/cpuinfo.
 [[nodiscard]] Result<Config> make_config(const System& system, const std::string& program,
                                          const std::map<std::string, std::string>& environment);
 
@@ -67,11 +72,11 @@ struct Mapped {
   FileStatus status;
   ElfObject elf;
   std::vector<std::string> names;  ///< Every name it was requested under.
-  std::optional<std::size_t>
-      loader;  ///< Index of the object whose DT_NEEDED brought it; nothing after dlopen.
+  /// Index of the object whose DT_NEEDED brought it; nothing after dlopen, where the chain of
+  /// DT_RPATH begins anew.
+  std::optional<std::size_t> loader;
   Stage stage = Stage::kAbsolutePath;
-  std::string stage_detail;  ///< The search element that hit, with whose tag it was: "DT_RPATH of
-                             ///< /x/libtorch_cuda.so".
+  std::string stage_detail;  ///< Whose list it was: "DT_RPATH of /x/libtorch_cuda.so".
 };
 
 /// A DT_NEEDED of the program's start that no file answered.
@@ -86,11 +91,11 @@ struct Outcome {
   std::optional<std::size_t> object;  ///< Index into Process::objects() when found.
   Stage stage = Stage::kAlreadyMapped;
   std::string stage_detail;
-  std::string path;     ///< The candidate that ended the search.
-  std::string error;    ///< The loader's text: "libx.so.1: cannot open shared object file: No such
-                        ///< file or directory".
+  std::string path;  ///< The file found, or the candidate that ended the search.
+  /// The loader's text: "libx.so.1: cannot open shared object file: No such file or directory".
+  std::string error;
   std::string culprit;  ///< The object that failed, when it is a dependency of the one asked for.
-  bool newly_mapped = false;
+  bool newly_mapped = false;  ///< By this very request.
 };
 
 /// One place where a name exists, whether or not it wins.
@@ -115,7 +120,8 @@ class Process {
   /// missing name the rest is mapped all the same, as ldd does. Call it once, before all else.
   Outcome start(const std::string& program);
 
-  /// Names of the start's closure that were not found, in the order of asking.
+  /// Names of the start's closure that were not found, those found only in another ELF class
+  /// included, in the order of asking.
   const std::vector<MissingName>& missing() const;
 
   /// dlopen(name) called by code in object `caller` (nothing: as by the main program). Maps the
@@ -150,8 +156,8 @@ struct CacheEntry {
   std::string path;
   std::uint32_t flags = 0;
   std::string hwcaps;  ///< glibc-hwcaps sub-directory name; empty for most.
-  bool legacy_hwcaps =
-      false;  ///< For tls/, haswell/ and the like, which glibc >= 2.37 passes over.
+  /// For a sub-directory like tls/ or haswell/, which glibc >= 2.37 passes over.
+  bool legacy_hwcaps = false;
 };
 
 /// Rows in the file's order. An error names what is wrong with the file.

@@ -1,3 +1,6 @@
+#include "loader/musl.h"
+
+#include <algorithm>
 #include <cerrno>
 
 #include "base/text.h"
@@ -99,7 +102,7 @@ tl::expected<Hit, Miss> MuslSearch::find(const Request& request,
   }
   return tl::unexpected(Miss{Outcome::State::kMissing,
                              "Error loading shared library " + request.name,
-                             "No such file or directory", 0});
+                             "No such file or directory", 0, true});
 }
 
 std::vector<Candidate> MuslSearch::candidates(const Request& request,
@@ -113,6 +116,14 @@ std::vector<Candidate> MuslSearch::candidates(const Request& request,
 }
 
 }  // namespace
+
+bool is_musl_itself(std::string_view name) {
+  constexpr std::string_view kParts[] = {"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
+  if (!name.starts_with("lib")) return false;
+  name.remove_prefix(3);
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](std::string_view part) { return name.starts_with(part); });
+}
 
 std::unique_ptr<Search> make_musl_search(const System& system, const Config& config) {
   return std::make_unique<MuslSearch>(system, config);

@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "loader/config_parts.h"
 #include "loader/loader.h"
+#include "loader/musl.h"
+#include "loader/refusal.h"
 #include "loader/search.h"
 #include "loader/versions.h"
 
@@ -18,36 +20,6 @@ namespace gpuwright::loader {
 namespace {
 
 constexpr const char* kPreloadFile = "/etc/ld.so.preload";
-
-// Why ld.so will not map an object that opened well, in the order of its tests; empty for a sound
-// one. `by_dlopen`: the request goes back to a dlopen, not to the program's start.
-std::string refusal(const ElfObject& elf, bool by_dlopen) {
-  if (!elf.page_aligned) return "ELF load command address/offset not page-aligned";
-  if (!elf.has_load_segment) return "object file has no loadable segments";
-  if (elf.type != 3) return "cannot dynamically load executable";
-  if (!elf.has_dynamic) return "object file has no dynamic section";
-  if (elf.position_independent_executable())
-    return "cannot dynamically load position-independent executable";
-  if (elf.no_open() && by_dlopen) return "shared object cannot be dlopen()ed";
-  return {};
-}
-
-// libc.so, libpthread.so.0 ... are all in musl's loader (load_library of ldso/dynlink.c).
-bool is_musl_itself(std::string_view name) {
-  constexpr std::string_view kParts[] = {"c.", "pthread.", "rt.", "m.", "dl.", "util.", "xnet."};
-  if (!name.starts_with("lib")) return false;
-  name.remove_prefix(3);
-  return std::any_of(std::begin(kParts), std::end(kParts),
-                     [&](std::string_view part) { return name.starts_with(part); });
-}
-
-std::vector<std::string> preload_names(const std::string& list, bool secure) {
-  std::vector<std::string> names;
-  for (const auto piece : split(list, ' '))
-    for (const auto name : split(piece, ':'))
-      if (!name.empty() && !(secure && name.find('/') != name.npos)) names.emplace_back(name);
-  return names;
-}
 
 // `culprit` is empty when the very object that was asked for failed.
 Outcome failure(const Miss& miss, const std::string& culprit) {
@@ -184,8 +156,7 @@ std::size_t Process::Impl::map(Hit hit, std::optional<std::size_t> loader) {
 // Until 2.40 the loader made all stacks executable for such an object, whenever it came.
 std::optional<Miss> Process::Impl::stack_refusal(const ElfObject& elf, const std::string& name) {
   if (!elf.executable_stack || stack_is_executable || config.musl) return std::nullopt;
-  const bool strict = config.glibc.size() == 0 || config.glibc >= Version::of("2.41");
-  if (!strict || (!by_dlopen && config.executable_stack == 1)) {
+  if (config.glibc_before("2.41") || (!by_dlopen && config.executable_stack == 1)) {
     stack_is_executable = true;
     return std::nullopt;
   }
@@ -205,7 +176,7 @@ tl::expected<Process::Impl::Reached, Miss> Process::Impl::request(
     add_name(*index, wanted.name);
     return Reached{*index, false, hit->stage, hit->detail};
   }
-  if (auto reason = refusal(*hit->elf, by_dlopen); !reason.empty())
+  if (auto reason = refusal_words(*hit->elf, by_dlopen); !reason.empty())
     return tl::unexpected(Miss{Outcome::State::kUnloadable, wanted.name, std::move(reason), 0});
   if (auto refused = stack_refusal(*hit->elf, wanted.name)) return tl::unexpected(*refused);
   const std::size_t index = map(std::move(*hit), loader);
@@ -218,15 +189,8 @@ tl::expected<Process::Impl::Reached, Miss> Process::Impl::request(
 }
 
 std::optional<Miss> Process::Impl::map_program(const std::string& path) {
-  Attempt attempt = files.open(absolute(path, config));
-  if (attempt.kind != Attempt::Kind::kOpened) {
-    const bool absent = attempt.kind == Attempt::Kind::kNext && attempt.reason.empty();
-    const auto state = absent            ? Outcome::State::kMissing
-                       : attempt.certain ? Outcome::State::kUnloadable
-                                         : Outcome::State::kUnknown;
-    const std::string reason = absent ? "cannot open shared object file" : attempt.reason;
-    return Miss{state, path, reason, attempt.reason.empty() || !absent ? attempt.code : 0};
-  }
+  const Attempt attempt = files.open(absolute(path, config));
+  if (attempt.kind != Attempt::Kind::kOpened) return miss_of(attempt, path);
   map({path, attempt.status, attempt.elf, Stage::kProgram, "program"}, std::nullopt);
   Mapped& program = objects.front();
   program.origin = path_directory(program.real_path);  // from /proc/self/exe, so never of a link
@@ -245,12 +209,8 @@ std::optional<Miss> Process::Impl::map_interpreter() {
   const std::string path = named_by_program ? program.interpreter
                                             : usual_interpreter(program.elf_class, program.machine);
   const Attempt attempt = files.open(absolute(path, config));
-  if (attempt.kind != Attempt::Kind::kOpened) {
-    if (!named_by_program) return std::nullopt;
-    const bool absent = attempt.reason.empty();
-    return Miss{absent ? Outcome::State::kMissing : Outcome::State::kUnloadable, path,
-                absent ? "cannot open the program's interpreter" : attempt.reason, attempt.code};
-  }
+  if (attempt.kind != Attempt::Kind::kOpened)
+    return named_by_program ? std::optional(miss_of(attempt, path)) : std::nullopt;
   const auto index = map({path, attempt.status, attempt.elf, Stage::kProgram, "PT_INTERP"}, 0);
   add_name(index, path);
   if (!objects[index].elf.soname.empty()) add_name(index, objects[index].elf.soname);
@@ -301,8 +261,7 @@ std::optional<Process::Impl::Failed> Process::Impl::map_closure(std::vector<std:
       }
       Miss& miss = reached.error();
       if (config.musl) miss.reason += " (needed by " + objects[asker].path + ")";
-      if (!tolerate_missing || miss.state != Outcome::State::kMissing)
-        return Failed{std::move(miss), *name};
+      if (!tolerate_missing || !miss.exhausted) return Failed{std::move(miss), *name};
       missing.push_back({*name, asker});
       if (!first_missing) first_missing = Failed{std::move(miss), *name};
     }
@@ -353,7 +312,7 @@ Outcome Process::Impl::start(const std::string& program) {
   if (const auto miss = map_interpreter()) return failure(*miss, miss->subject);
   std::vector<std::size_t> roots{0};
   if (first_library == 2) {
-    preload(preload_names(config.preload, config.secure), "LD_PRELOAD", roots);
+    preload(parse_preload_variable(config.preload, config.secure), "LD_PRELOAD", roots);
     if (const auto list = system.read(kPreloadFile); list && !config.musl)
       preload(parse_preload_file(*list), kPreloadFile, roots);
   }

@@ -19,6 +19,17 @@
 
 namespace gpuwright::loader {
 
+namespace {
+constexpr const char* kCannotOpen = "cannot open shared object file";
+}  // namespace
+
+Miss miss_of(const Attempt& attempt, const std::string& path) {
+  if (attempt.reason.empty()) return {Outcome::State::kMissing, path, kCannotOpen, attempt.code};
+  const auto state = attempt.certain ? Outcome::State::kUnloadable : Outcome::State::kUnknown;
+  const bool stopped = attempt.kind == Attempt::Kind::kStop;
+  return {state, path, attempt.reason, stopped ? attempt.code : 0};
+}
+
 std::string Miss::text() const {
   std::string result = subject + ": " + reason;
   if (code != 0) result += std::string(": ") + std::strerror(code);
@@ -191,10 +202,7 @@ Walk GlibcSearch::try_file(const std::string& path, const Step& step, const Requ
   if (attempt.kind == Attempt::Kind::kOpened) last_code_ = 0;
   if (attempt.kind == Attempt::Kind::kOpened)
     return {Hit{path, attempt.status, attempt.elf, step.stage, step.detail}, std::nullopt};
-  if (attempt.kind == Attempt::Kind::kStop) {
-    const auto state = attempt.certain ? Outcome::State::kUnloadable : Outcome::State::kUnknown;
-    return {std::nullopt, Miss{state, path, attempt.reason, attempt.code}};
-  }
+  if (attempt.kind == Attempt::Kind::kStop) return {std::nullopt, miss_of(attempt, path)};
   last_code_ = attempt.code;
   if (attempt.problem == ElfProblem::kWrongClass) wrong_class_ = attempt.reason;
   return {};
@@ -203,8 +211,7 @@ Walk GlibcSearch::try_file(const std::string& path, const Step& step, const Requ
 // ELOOP, EMFILE, EIO and the like end the list but not the search. ENOTDIR can only come from a
 // relative element here, and has been harmless since glibc 2.39 (BZ 31035).
 bool GlibcSearch::ends_list(const Directory& directory) const {
-  if (last_code_ == ENOTDIR)
-    return directory.relative() && config_.glibc.size() > 0 && config_.glibc < Version::of("2.39");
+  if (last_code_ == ENOTDIR) return directory.relative() && config_.glibc_before("2.39");
   return last_code_ != ENOENT && last_code_ != EACCES;
 }
 
@@ -246,8 +253,8 @@ Walk GlibcSearch::try_cache(const Step& step, const Request& request, const Mapp
 }
 
 Miss GlibcSearch::not_found(const std::string& name) const {
-  if (!wrong_class_.empty()) return {Outcome::State::kUnloadable, name, wrong_class_, 0};
-  return {Outcome::State::kMissing, name, "cannot open shared object file", last_code_};
+  if (!wrong_class_.empty()) return {Outcome::State::kUnloadable, name, wrong_class_, 0, true};
+  return {Outcome::State::kMissing, name, kCannotOpen, last_code_, true};
 }
 
 tl::expected<Hit, Miss> GlibcSearch::find_path(const Request& request,

@@ -24,13 +24,17 @@ struct Hit {
 /// Why a name became nothing, as _dl_signal_error gets it.
 struct Miss {
   Outcome::State state = Outcome::State::kMissing;
-  std::string subject;  ///< The name asked for, or the path of the file that ended the search.
-  std::string reason;   ///< "cannot open shared object file"
-  int code = 0;         ///< errno behind it, 0 for none.
+  std::string subject;     ///< The name asked for, or the path of the file that ended the search.
+  std::string reason;      ///< "cannot open shared object file"
+  int code = 0;            ///< errno behind it, 0 for none.
+  bool exhausted = false;  ///< All places were tried; otherwise one file ended the search.
 
   /// The text that dlerror gives.
   std::string text() const;
 };
+
+/// Of a file at `path` that was not opened.
+Miss miss_of(const Attempt& attempt, const std::string& path);
 
 /// Who asks for what. The program is object 0.
 struct Request {

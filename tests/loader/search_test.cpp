@@ -50,6 +50,19 @@ TEST(Start, NamesWhatIsMissingAndMapsTheRest) {
   EXPECT_EQ(process.objects()[process.missing()[1].asker].path, "/lib64/liba.so");
 }
 
+TEST(Start, CountsANameOfAnotherClassAmongTheMissing) {
+  World world;
+  auto program = World::program();
+  program.needed = {"libx.so", "liba.so", "libc.so.6"};
+  world.set_program(program);
+  world.add("/lib64/libx.so", {.elf_class = 1, .machine = 3});
+  world.add("/lib64/liba.so", named("liba.so"));
+  const Process process = world.started();
+  EXPECT_EQ(world.start_outcome.error, "libx.so: wrong ELF class: ELFCLASS32");
+  ASSERT_EQ(process.missing().size(), 1U);
+  EXPECT_THAT(mapped_paths(process), ElementsAre("/lib64/liba.so"));
+}
+
 TEST(Start, FailsWhenTheInterpreterIsMissing) {
   World world;
   world.system.remove("/lib64/ld-linux-x86-64.so.2");
