@@ -1,5 +1,6 @@
 #include "cli/open.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,13 +17,14 @@ namespace {
 // Snapshots of real machines have some 100 KB. The limit keeps a wrong file from eating the memory.
 constexpr std::size_t kSnapshotLimit = 64 << 20;
 
-Result<std::string> read_standard_input() {
+// What the user names may be a pipe as well as a file, so it is read as it comes.
+Result<std::string> read_descriptor(int descriptor, const std::string& name) {
   std::string text;
   char block[1 << 16];
   for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, block, sizeof block);
+    const ssize_t got = ::read(descriptor, block, sizeof block);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(std::strerror(errno), "standard input", errno);
+    if (got < 0) return fail(std::strerror(errno), name, errno);
     if (got == 0) return text;
     text.append(block, static_cast<std::size_t>(got));
     if (text.size() > kSnapshotLimit) return text;
@@ -39,16 +41,16 @@ Result<std::string> absolute(const std::string& path) {
 }
 
 Result<std::string> read_file(const std::string& name) {
-  const auto path = absolute(name);
-  if (!path) return tl::unexpected(path.error());
-  auto text = make_live_system()->read(*path, kSnapshotLimit + 1);
-  if (!text) return fail(text.error().message, name, text.error().code);
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return fail(std::strerror(errno), name, errno);
+  auto text = read_descriptor(descriptor, name);
+  ::close(descriptor);
   return text;
 }
 
 Result<Machine> read_snapshot(const std::string& name) {
   const std::string shown = name == "-" ? "standard input" : name;
-  const auto text = name == "-" ? read_standard_input() : read_file(name);
+  const auto text = name == "-" ? read_descriptor(STDIN_FILENO, shown) : read_file(name);
   if (!text) return tl::unexpected(text.error());
   if (text->size() > kSnapshotLimit)
     return fail("is larger than a snapshot can be (64 MiB)", shown);

@@ -229,14 +229,20 @@ const DriverLibrary* out_of_reach(const Machine& machine, std::string_view name)
   return nullptr;
 }
 
-// Whether the container's request leaves out what brings `name`. The variable is the request that
-// the toolkit obeys; unset means compute and utility.
-bool left_out_by_request(const Machine& machine, std::string_view name) {
+// The driver capabilities that the container asks for: the toolkit obeys the variable, and hands in
+// compute and utility without it. Empty on a host, and where nothing is asked for.
+std::string requested_capabilities(const Machine& machine) {
   const auto& variables = machine.cuda.variables;
   const auto request = variables.find("NVIDIA_DRIVER_CAPABILITIES");
-  if (request == variables.end() || request->second.empty()) return false;
+  const bool counts = setting_of(machine) != Setting::kHost && request != variables.end();
+  return counts ? printable(request->second) : std::string();
+}
+
+bool left_out_by_request(const Machine& machine, std::string_view name) {
+  const std::string request = requested_capabilities(machine);
+  if (request.empty()) return false;
   const std::string_view wanted = name == kCuda ? "compute" : "utility";
-  for (const auto piece : split(request->second, ','))
+  for (const auto piece : split(request, ','))
     if (trim(piece) == wanted || trim(piece) == "all") return false;
   return true;
 }
@@ -273,7 +279,7 @@ std::vector<FixStep> install_libraries(const Machine& machine) {
 }
 
 std::vector<FixStep> ask_for_both(const Machine& machine) {
-  if (!machine.host.container.is("docker") && !machine.host.container.is("podman"))
+  if (!machine.host.container.is("docker"))
     return {
         advice("set NVIDIA_DRIVER_CAPABILITIES=compute,utility for the container, or leave it "
                "unset, and start it again")};
@@ -303,30 +309,31 @@ std::string why_missing(const Machine& machine, std::string_view name) {
          "with --device or --privileged instead of the NVIDIA runtime or CDI";
 }
 
+std::string where_missing(const Machine& machine, const std::vector<std::string>& names) {
+  const bool several = names.size() > 1;
+  if (const auto* elsewhere = out_of_reach(machine, names.front()))
+    return (several ? "lie in " : "lies in ") + path_directory(elsewhere->path) +
+           ", where the loader does not look";
+  std::string text = several ? "are nowhere" : "is nowhere";
+  text += setting_of(machine) == Setting::kHost ? " on this machine" : " in this container";
+  if (left_out_by_request(machine, names.front()))
+    text +=
+        ", and NVIDIA_DRIVER_CAPABILITIES=" + requested_capabilities(machine) + " leaves it out";
+  return text;
+}
+
 Finding libraries_missing(const Machine& machine, const std::vector<std::string>& names) {
   const std::string& first = names.front();
-  const auto* elsewhere = out_of_reach(machine, first);
-  const bool container = setting_of(machine) != Setting::kHost;
   std::vector<Evidence> evidence = {{"no " + join(names, " and no ") + " that a program would load",
                                      machine.driver.libraries.source()},
                                     cite("loaded module", machine.driver.module_version)};
-  if (elsewhere != nullptr) evidence.push_back(cite_library(*elsewhere));
-  const auto request = machine.cuda.variables.find("NVIDIA_DRIVER_CAPABILITIES");
-  if (container && request != machine.cuda.variables.end())
-    evidence.push_back({"NVIDIA_DRIVER_CAPABILITIES=" + request->second, "environment"});
-  std::string statement = "the driver's " + join(names, " and ");
-  const bool several = names.size() > 1;
-  statement += elsewhere != nullptr
-                   ? (several ? " lie in " : " lies in ") + path_directory(elsewhere->path) +
-                         ", where the loader does not look"
-               : several ? " are nowhere"
-                         : " is nowhere";
-  if (elsewhere == nullptr) statement += container ? " in this container" : " on this machine";
-  if (left_out_by_request(machine, first) && request != machine.cuda.variables.end())
-    statement += ", and NVIDIA_DRIVER_CAPABILITIES=" + request->second + " leaves it out";
+  if (const auto* elsewhere = out_of_reach(machine, first))
+    evidence.push_back(cite_library(*elsewhere));
+  if (const auto request = requested_capabilities(machine); !request.empty())
+    evidence.push_back({"NVIDIA_DRIVER_CAPABILITIES=" + request, "environment"});
   return {
       .severity = first == kCuda ? Severity::kError : Severity::kWarning,
-      .statement = std::move(statement),
+      .statement = "the driver's " + join(names, " and ") + " " + where_missing(machine, names),
       .evidence = std::move(evidence),
       .cause = why_missing(machine, first),
       .fix = bring_libraries(machine, first),
@@ -359,6 +366,7 @@ struct Unusable {
 constexpr Unusable kUnusable[] = {
     {"empty", "is an empty file", "file too short"},
     {"not-elf", "is not an ELF file", "invalid ELF header"},
+    {"damaged", "is a damaged ELF file, cut short perhaps", "cannot read file data"},
     {"wrong-class", "is for another architecture", "wrong ELF class"},
 };
 
@@ -417,6 +425,24 @@ bool has_wsl_library(const Machine& machine) {
                      [](const auto& l) { return l.name == kCuda && l.kind == "wsl"; });
 }
 
+std::vector<FixStep> remove_linux_driver(const Machine& machine, const DriverLibrary& library) {
+  const auto packages = packages_of_libcuda(machine);
+  const std::string command = pick(
+      machine,
+      {.apt = packages.empty() ? "" : "sudo apt purge " + join(packages, " ") + " && sudo ldconfig",
+       .dnf = "sudo dnf remove 'nvidia-driver*' && sudo ldconfig",
+       .zypper = "sudo zypper remove 'nvidia-compute*' && sudo ldconfig",
+       .pacman = "sudo pacman -Rns nvidia-utils && sudo ldconfig"});
+  return {command.empty() ? advice("remove the package that owns " + library.real_path +
+                                   " from this WSL distribution")
+                          : root_step(command, "the Windows driver serves WSL and stays",
+                                      "removes the Linux driver from this distribution",
+                                      "install the packages again"),
+          user_step("export LD_LIBRARY_PATH=/usr/lib/wsl/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}",
+                    "until then, for this shell", "this shell and what is started from it",
+                    "open a new shell")};
+}
+
 // CUDA under WSL goes through a libcuda of Windows' making, which talks to /dev/dxg. A Linux
 // driver's libcuda looks for the nvidia module and finds no device; packages such as cuda or
 // nvidia-driver install one, and the loader prefers its directory.
@@ -427,32 +453,44 @@ Verdict windows_library_is_chosen(const Machine& machine, const Catalog&) {
   const DriverLibrary* chosen = chosen_library(machine, kCuda);
   if (chosen == nullptr || !is_real(*chosen)) return Fine{};
   std::vector<Evidence> evidence = {cite_library(*chosen), cite("WSL", machine.host.wsl)};
-  for (const auto& package : machine.driver.packages.value_or({}))
-    if (package.starts_with("libnvidia-compute") || package.starts_with("nvidia-driver"))
-      evidence.push_back({package, machine.driver.packages.source()});
-  const auto packages = packages_of_libcuda(machine);
-  const std::string command = pick(
-      machine,
-      {.apt = packages.empty() ? "" : "sudo apt purge " + join(packages, " ") + " && sudo ldconfig",
-       .dnf = "sudo dnf remove 'nvidia-driver*' && sudo ldconfig",
-       .zypper = "sudo zypper remove 'nvidia-compute*' && sudo ldconfig",
-       .pacman = "sudo pacman -Rns nvidia-utils && sudo ldconfig"});
+  for (const auto& package : packages_of_libcuda(machine))
+    evidence.push_back({"package " + package, machine.driver.packages.source()});
   return Finding{
       .statement = "a Linux driver's libcuda.so.1 (" + chosen->real_path +
                    ") hides the one of Windows in /usr/lib/wsl/lib",
       .evidence = std::move(evidence),
       .cause =
-          "a Linux driver was installed inside WSL, often by the packages cuda or nvidia-driver",
-      .fix = {command.empty()
-                  ? advice("remove the Linux driver's packages from this WSL distribution")
-                  : root_step(command, "the Windows driver serves WSL and stays",
-                              "removes the Linux driver from this distribution",
-                              "install the packages again"),
-              user_step("export LD_LIBRARY_PATH=/usr/lib/wsl/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_"
-                        "PATH}",
-                        "until then, for this shell", "this shell and what is started from it",
-                        "open a new shell")},
-      .certainty = Certainty::kProven,
+          "a Linux driver was installed inside WSL, often by the packages cuda or "
+          "nvidia-driver",
+      .fix = remove_linux_driver(machine, *chosen),
+  };
+}
+
+Finding windows_library_out_of_reach(std::vector<Evidence> evidence) {
+  return {
+      .statement = "Windows' libcuda.so.1 is in /usr/lib/wsl/lib, where the loader does not look",
+      .evidence = std::move(evidence),
+      .cause =
+          "the cache was built without /etc/ld.so.conf.d/ld.wsl.conf, or [automount] ldconfig "
+          "is off in /etc/wsl.conf",
+      .fix = {root_step("echo /usr/lib/wsl/lib | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && "
+                        "sudo ldconfig",
+                        "lets the loader find it", "adds the directory to the loader's cache",
+                        "sudo rm /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig")},
+  };
+}
+
+Finding windows_library_missing(std::vector<Evidence> evidence) {
+  return {
+      .statement = "Windows hands no libcuda.so.1 into WSL, although there is a GPU",
+      .evidence = std::move(evidence),
+      .cause =
+          "the GPU that Windows offers is of another maker, or its NVIDIA driver is missing or "
+          "older than WSL support",
+      .fix = {advice("install the current NVIDIA driver in Windows; none inside WSL"),
+              user_step("wsl.exe --shutdown", "in PowerShell: mounts the driver's files afresh",
+                        "stops all WSL distributions", "none needed")},
+      .certainty = Certainty::kLikely,
   };
 }
 
@@ -461,34 +499,11 @@ Verdict windows_library_is_there(const Machine& machine, const Catalog&) {
   const auto& libraries = machine.driver.libraries;
   if (!libraries.is_known()) return Undecided{{cite("driver libraries", libraries)}};
   if (chosen_library(machine, kCuda) != nullptr) return Fine{};
-  const bool unreachable = has_wsl_library(machine);
-  std::vector<FixStep> fix;
-  if (unreachable) {
-    fix.push_back(
-        root_step("echo /usr/lib/wsl/lib | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && "
-                  "sudo ldconfig",
-                  "lets the loader find it", "adds the directory to the loader's cache",
-                  "sudo rm /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig"));
-  } else {
-    fix.push_back(advice("install the current NVIDIA driver in Windows; none inside WSL"));
-    fix.push_back(user_step("wsl.exe --shutdown", "in PowerShell: mounts the driver's files afresh",
-                            "stops all WSL distributions", "none needed"));
-  }
-  return Finding{
-      .statement =
-          unreachable
-              ? "Windows' libcuda.so.1 is in /usr/lib/wsl/lib, where the loader does not look"
-              : "Windows hands no libcuda.so.1 into WSL, although there is a GPU",
-      .evidence = {{"no libcuda.so.1 that a program would load", libraries.source()},
-                   cite("/dev/dxg", machine.hardware.dxg)},
-      .cause = unreachable
-                   ? "the cache was built without /etc/ld.so.conf.d/ld.wsl.conf, or [automount] "
-                     "ldconfig is off in /etc/wsl.conf"
-                   : "the GPU that Windows offers is of another maker, or its NVIDIA driver is "
-                     "missing or older than WSL support",
-      .fix = std::move(fix),
-      .certainty = unreachable ? Certainty::kProven : Certainty::kLikely,
-  };
+  std::vector<Evidence> evidence = {
+      {"no libcuda.so.1 that a program would load", libraries.source()},
+      cite("/dev/dxg", machine.hardware.dxg)};
+  return has_wsl_library(machine) ? windows_library_out_of_reach(std::move(evidence))
+                                  : windows_library_missing(std::move(evidence));
 }
 
 constexpr Rule kRules[] = {

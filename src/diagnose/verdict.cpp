@@ -111,9 +111,13 @@ std::string undecided_verdict(const Diagnosis& diagnosis) {
   for (const auto& answer : diagnosis.frameworks)
     if (answer.answer == Answer::kCannotTell && !answer.because.empty())
       return "Cannot tell whether " + label(answer) + " will use a GPU: " + answer.because + ".";
-  if (diagnosis.undecided.empty() || diagnosis.undecided.front().missing.empty())
-    return "Cannot tell.";
-  const Evidence& missing = diagnosis.undecided.front().missing.front();
+  // Whether there is a GPU comes first for the reader, what kind of host this is does not.
+  const auto& undecided = diagnosis.undecided;
+  auto first = std::find_if(undecided.begin(), undecided.end(),
+                            [](const auto& one) { return one.rung != Rung::kHost; });
+  if (first == undecided.end()) first = undecided.begin();
+  if (first == undecided.end() || first->missing.empty()) return "Cannot tell.";
+  const Evidence& missing = first->missing.front();
   return "Cannot tell: " + missing.text +
          (missing.source.empty() ? "" : " (" + missing.source + ")") + ".";
 }

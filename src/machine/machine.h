@@ -126,7 +126,7 @@ struct DriverLibrary {
   std::string name;  ///< "libcuda.so.1"
   std::string path;  ///< As found.
   std::string real_path;
-  /// "driver", "compat", "stub", "wsl", "empty" (zero length), "not-elf", "wrong-class",
+  /// "driver", "compat", "stub", "wsl", "empty" (zero length), "not-elf", "damaged", "wrong-class",
   /// "unreadable" (no permission: the loader passes it over)
   std::string kind;
   Fact<Version> version;  ///< From the real file's name.

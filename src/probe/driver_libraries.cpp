@@ -47,7 +47,8 @@ std::string kind_of_problem(const loader::ElfError& error, std::uint64_t size) {
   if (size == 0) return "empty";
   const bool foreign = error.problem == loader::ElfProblem::kWrongClass ||
                        error.problem == loader::ElfProblem::kWrongMachine;
-  return foreign ? "wrong-class" : "not-elf";
+  if (foreign) return "wrong-class";
+  return error.problem == loader::ElfProblem::kNotElf ? "not-elf" : "damaged";
 }
 
 // By the place first. WSL's libcuda.so.1 is a small plain file that would pass for a stub, and a
