@@ -1,6 +1,7 @@
 #include "probe/python.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "probe/probe.h"

@@ -1,6 +1,7 @@
 #include "probe/python_distributions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 

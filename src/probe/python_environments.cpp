@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "probe/facts.h"
 #include "probe/python_distributions.h"
 #include "probe/python_interpreter.h"
 #include "probe/python_layout.h"
@@ -94,7 +95,7 @@ std::vector<std::string> frameworks_in(const System& system,
   std::set<std::string> found;  // lib and lib64 may be one directory
   for (const auto& directory : directories) {
     const bool worthwhile = std::any_of(kPackages.begin(), kPackages.end(), [&](const char* name) {
-      return system.status(path_join(directory, name)).has_value();
+      return exists(system, path_join(directory, name));
     });
     if (!worthwhile) continue;
     for (const auto& distribution : distributions_in(system, directory))
@@ -171,8 +172,8 @@ void add_system_interpreters(const System& system, Collector& collector) {
   for (const auto* directory : {"/usr/bin", "/usr/local/bin"}) {
     const auto entries = system.list(directory);
     if (!entries) continue;
-    for (const auto& entry : *entries)
-      if (entry.name.starts_with("python3"))
+    for (const auto& entry : *entries)  // python3 and python3.11, not python3.11-config
+      if (entry.name == "python3" || entry.name == "python" + parse_python_series(entry.name))
         collector.add_system_interpreter(path_join(directory, entry.name));
   }
 }
@@ -210,7 +211,7 @@ std::vector<OtherEnvironment> find_other_environments(const System& system,
   const auto here = system.working_directory().value_or("/");
   for (const auto* name : kVenvNames) {
     const auto prefix = path_join(here, name);
-    const bool conda = system.status(path_join(prefix, "conda-meta")).has_value();
+    const bool conda = exists(system, path_join(prefix, "conda-meta"));
     collector.add_environment(prefix, conda ? "conda" : "venv");
   }
   // Kernels and the system's interpreters are few, nests may be large: those come last.

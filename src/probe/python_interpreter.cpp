@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "probe/facts.h"
 #include "probe/python_shim.h"
 
 namespace gpuwright {
@@ -16,11 +17,6 @@ struct Candidate {
   std::string chosen_by;
   std::string source;
 };
-
-bool is_directory(const System& system, const std::string& path) {
-  const auto status = system.status(path);
-  return status && status->kind == FileKind::kDirectory;
-}
 
 Result<ChosenPython> examine(const System& system, const EnvironmentBlock& environment,
                              const Candidate& candidate) {
@@ -43,7 +39,7 @@ Result<Candidate> candidate_in_directory(const System& system, const std::string
                                          const std::string& wanted) {
   const auto program = interpreter_of_environment(system, directory);
   if (!program.empty()) return Candidate{program, "--python", "--python " + wanted};
-  const bool environment = system.status(path_join(directory, "pyvenv.cfg")) ||
+  const bool environment = exists(system, path_join(directory, "pyvenv.cfg")) ||
                            is_directory(system, path_join(directory, "conda-meta"));
   return fail(environment ? "is an environment without an interpreter: bin/python is missing"
                           : "is a directory and no Python environment: bin/python is missing",
@@ -91,16 +87,27 @@ std::vector<Candidate> activated_candidates(const System& system,
   return found;
 }
 
+// "PATH", and the variables that name an environment without an interpreter: their owner thinks
+// that it is active.
+std::string source_on_path(const EnvironmentBlock& environment) {
+  std::string source = "PATH";
+  for (const std::string name : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const auto prefix = variable(environment, name); !prefix.empty())
+      source.append(", ").append(name).append("=").append(prefix).append(" has no interpreter");
+  return source;
+}
+
 // `python` is what most people type; where that is Python 2, no framework of today can be meant.
 Result<ChosenPython> choose_on_path(const System& system, const EnvironmentBlock& environment) {
   const auto python = find_on_path(system, environment, "python");
   const auto python3 = find_on_path(system, environment, "python3");
+  const auto source = source_on_path(environment);
   if (python.empty() && python3.empty()) return fail("no python and no python3", "PATH", ENOENT);
   if (!python.empty()) {
-    auto chosen = examine(system, environment, {python, "PATH", "PATH"});
+    auto chosen = examine(system, environment, {python, "PATH", source});
     if (python3.empty() || !chosen || !chosen->layout.is_python2()) return chosen;
   }
-  return examine(system, environment, {python3, "PATH", "PATH"});
+  return examine(system, environment, {python3, "PATH", source});
 }
 
 bool is_pyenv(const EnvironmentBlock& environment, const PythonLayout& layout) {
@@ -121,7 +128,7 @@ std::string kind_of(const System& system, const EnvironmentBlock& environment,
 
 std::string interpreter_of_environment(const System& system, const std::string& prefix) {
   for (const auto* name : {"bin/python", "bin/python3"}) {
-    const auto path = path_join(prefix, name);
+    auto path = path_join(prefix, name);
     if (system.link_status(path) && !is_directory(system, path)) return path;
   }
   return {};

@@ -1,12 +1,12 @@
 #include "probe/python_layout.h"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <vector>
 
 #include "base/text.h"
 #include "loader/elf.h"
+#include "probe/facts.h"
 
 // CPython's getpath (Modules/getpath.c up to 3.10, Modules/getpath.py from 3.11): the executable's
 // place on disk decides where the standard library is looked for. The version is compiled into the
@@ -19,15 +19,6 @@ constexpr int kMaxLinks = 40;  // the kernel's own limit, MAXSYMLINKS
 
 // Upstream builds say "lib"; Fedora, RHEL and SUSE configure --with-platlibdir=lib64.
 constexpr std::array<const char*, 2> kLibraryDirectories = {"lib", "lib64"};
-
-bool exists(const System& system, const std::string& path) {
-  return system.status(path).has_value();
-}
-
-bool is_directory(const System& system, const std::string& path) {
-  const auto status = system.status(path);
-  return status && status->kind == FileKind::kDirectory;
-}
 
 // The names that `path` goes through. CPython follows the links of the file itself and leaves those
 // of its directories alone, so that a linked prefix keeps the name by which it was entered.
@@ -174,16 +165,15 @@ std::string series_by_directory(const System& system, const std::string& prefix)
 // virtual environment's note of the day it was made, then the one library directory there is.
 std::string find_series(const System& system, const std::vector<std::string>& chain,
                         const PythonLayout& layout, const std::vector<std::string>& needed) {
+  std::vector<std::string> names;
   for (const auto& library : needed)
-    if (library.starts_with("libpython"))
-      if (const auto series = parse_python_series(library); !series.empty()) return series;
-  if (const auto series = parse_python_series(path_name(layout.real_executable)); !series.empty())
-    return series;
-  for (auto name = chain.rbegin(); name != chain.rend(); ++name)
-    if (const auto series = parse_python_series(path_name(*name)); !series.empty()) return series;
-  if (layout.venv)
-    if (const auto series = parse_python_series("python" + layout.venv->version); !series.empty())
-      return series;
+    if (library.starts_with("libpython")) names.push_back(library);
+  names.emplace_back(path_name(layout.real_executable));
+  for (auto link = chain.rbegin(); link != chain.rend(); ++link)
+    names.emplace_back(path_name(*link));
+  if (layout.venv) names.push_back("python" + layout.venv->version);
+  for (const auto& name : names)
+    if (auto series = parse_python_series(name); !series.empty()) return series;
   return series_by_directory(system, path_directory(path_directory(layout.real_executable)));
 }
 
@@ -313,6 +303,11 @@ std::string standard_library_zip(const std::string& series) {
 bool is_executable_file(const System& system, const std::string& path) {
   const auto status = system.status(path);
   return status && status->kind == FileKind::kRegular && (status->mode & 0111) != 0;
+}
+
+bool is_directory(const System& system, const std::string& path) {
+  const auto status = system.status(path);
+  return status && status->kind == FileKind::kDirectory;
 }
 
 std::string variable(const EnvironmentBlock& environment, const std::string& name) {

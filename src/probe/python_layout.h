@@ -62,6 +62,9 @@ std::string parse_patchlevel(std::string_view text);
 /// A regular file that somebody may execute, links followed.
 bool is_executable_file(const System& system, const std::string& path);
 
+/// A directory, links followed.
+bool is_directory(const System& system, const std::string& path);
+
 /// The variable's value; empty when it is not set, which CPython does not tell apart either.
 std::string variable(const EnvironmentBlock& environment, const std::string& name);
 

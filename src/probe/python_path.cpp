@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "probe/facts.h"
 
 // CPython's site.py: what follows the standard library on sys.path. The order is: in a virtual
 // environment its own site-packages; the user's, unless the environment is closed or
@@ -49,7 +50,7 @@ class PathBuilder {
   void add(std::string_view path, const std::string& origin) {
     const auto absolute = absolute_path(working_directory_, path);
     if (known_.insert(absolute).second)
-      found_.entries.push_back({absolute, origin, system_.status(absolute).has_value()});
+      found_.entries.push_back({absolute, origin, exists(system_, absolute)});
   }
 
   // site.addsitedir: a directory that is not there does not get on the list at all.
@@ -82,7 +83,7 @@ class PathBuilder {
   void note_customization(const std::string& module) {
     for (const auto& entry : found_.entries) {
       const auto file = path_join(entry.path, module + ".py");
-      if (!system_.status(file)) continue;
+      if (!exists(system_, file)) continue;
       // Debian's is a link to a file that installs a crash reporter at most.
       if (!system_.resolve(file).value_or("").starts_with("/etc/python")) note(file + " runs code");
       return;
@@ -103,7 +104,7 @@ class PathBuilder {
     const auto pth = parse_pth(*text);
     for (const auto& line : pth.paths) {
       const auto path = absolute_path(directory, line);
-      if (system_.status(path)) add(path, name);
+      if (exists(system_, path)) add(path, name);
     }
     if (pth.runs_code && first_look && !is_harmless(name))
       note(file + " runs code" +
@@ -157,7 +158,7 @@ std::vector<std::string> debian_site_directories(const PythonLayout& layout,
   std::vector<std::string> found;
   if (layout.venv) found.push_back(path_join(prefix, "lib/" + versioned + "/site-packages"));
   found.push_back(path_join(prefix, "local/lib/" + versioned + "/dist-packages"));
-  found.push_back(path_join(prefix, "lib/python3/dist-packages"));
+  if (!layout.is_python2()) found.push_back(path_join(prefix, "lib/python3/dist-packages"));
   found.push_back(path_join(prefix, "lib/" + versioned + "/dist-packages"));
   return found;
 }

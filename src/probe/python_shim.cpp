@@ -1,11 +1,11 @@
 #include "probe/python_shim.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "base/text.h"
 #include "base/version.h"
+#include "probe/facts.h"
 #include "probe/python_layout.h"
 
 // pyenv and asdf put small shell scripts on PATH that choose an interpreter each time they start.
@@ -49,7 +49,7 @@ std::optional<Setting> setting_of_file(const System& system, const std::string& 
 template <class Parse>
 std::optional<Setting> setting_upward(const System& system, const std::string& name, Parse parse) {
   for (const auto& directory : upward(system.working_directory().value_or("/")))
-    if (system.status(path_join(directory, name)))
+    if (exists(system, path_join(directory, name)))
       return setting_of_file(system, path_join(directory, name), parse);
   return std::nullopt;
 }
@@ -100,7 +100,7 @@ std::string pyenv_prefix(const System& system, const std::string& root, std::str
   if (version.find('/') != std::string_view::npos || version == "..") return {};
   const auto bare = version.starts_with(kExplicit) ? version.substr(kExplicit.size()) : version;
   for (const auto name : {version, bare})
-    if (system.status(path_join(versions, name))) return path_join(versions, name);
+    if (exists(system, path_join(versions, name))) return path_join(versions, name);
   const auto newest = newest_pyenv_version(system, versions, std::string(bare));
   return newest.empty() ? std::string() : path_join(versions, newest);
 }
@@ -192,7 +192,7 @@ std::string find_on_path(const System& system, const EnvironmentBlock& environme
   for (const auto element : split(path, ':')) {
     const auto directory = absolute_path(working_directory, element);
     if (directory == left_out) continue;
-    const auto program = path_join(directory, name);
+    auto program = path_join(directory, name);
     if (is_executable_file(system, program)) return program;
   }
   return {};

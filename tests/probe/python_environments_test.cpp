@@ -87,7 +87,8 @@ TEST_F(OtherEnvironments, LeaveTheChosenOneOut) {
 TEST_F(OtherEnvironments, OfTheSystemAreSeveralUnderOnePrefix) {
   add_debian_python(system_, "3.11");
   add_python(system_, "/usr", "3.12");
-  system_.add_file("/usr/bin/python3-config", "#!/bin/sh\n", 0755);
+  system_.add_file("/usr/bin/x86_64-linux-gnu-python3.11-config", "#!/bin/sh\n", 0755);
+  system_.add_link("/usr/bin/python3.11-config", "x86_64-linux-gnu-python3.11-config");
   install("/usr/local/lib/python3.11/dist-packages", "jax", "jax-0.4.30");
   EXPECT_EQ(found(),
             (Texts{"/usr/bin/python3.12 system", "/usr/bin/python3.11 system jax 0.4.30"}));

@@ -65,6 +65,9 @@ TEST_F(PythonChoice, PassesOverAVariableWhoseEnvironmentIsGone) {
   environment_["VIRTUAL_ENV"] = "/deleted";
   environment_["CONDA_PREFIX"] = "relative";
   EXPECT_EQ(chosen(), "/usr/bin/python3 by PATH");
+  EXPECT_EQ(
+      choose_python(system_, environment_, "")->source,
+      "PATH, VIRTUAL_ENV=/deleted has no interpreter, CONDA_PREFIX=relative has no interpreter");
 }
 
 TEST_F(PythonChoice, SaysThatTheBaseOfAnActivatedEnvironmentIsGone) {
