@@ -67,7 +67,7 @@ Verdict is_handed_in(const Machine& machine, const Catalog& catalog) {
                                     {"the host has " + gpu_names(machine, catalog), gpus.source()}};
   const auto request = machine.cuda.variables.find("NVIDIA_VISIBLE_DEVICES");
   if (request != machine.cuda.variables.end())
-    evidence.push_back({"NVIDIA_VISIBLE_DEVICES=" + request->second, "environment"});
+    evidence.push_back({"NVIDIA_VISIBLE_DEVICES=" + printable(request->second), "environment"});
   return Finding{
       .statement =
           "the host has " + gpu_names(machine, catalog) + ", and this container was not given it",
