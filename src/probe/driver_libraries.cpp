@@ -48,7 +48,9 @@ std::string kind_of_problem(const loader::ElfError& error, std::uint64_t size) {
   const bool foreign = error.problem == loader::ElfProblem::kWrongClass ||
                        error.problem == loader::ElfProblem::kWrongMachine;
   if (foreign) return "wrong-class";
-  return error.problem == loader::ElfProblem::kNotElf ? "not-elf" : "damaged";
+  const bool cut = error.problem == loader::ElfProblem::kTruncated ||
+                   error.problem == loader::ElfProblem::kBadHeader;
+  return cut ? "damaged" : "not-elf";
 }
 
 // By the place first. WSL's libcuda.so.1 is a small plain file that would pass for a stub, and a

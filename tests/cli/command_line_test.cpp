@@ -95,8 +95,9 @@ TEST_F(CommandLine, ASnapshotIsJudgedAsItsMachineByteForByte) {
 
 TEST_F(CommandLine, RedactionKeepsTheFindings) {
   const auto ids = [](const std::string& text) {
+    const Json report = Json::parse(text);
     std::vector<std::string> out;
-    for (const auto& finding : Json::parse(text)["findings"]) out.push_back(finding["id"]);
+    for (const auto& finding : report["findings"]) out.push_back(finding["id"]);
     return out;
   };
   const ProgramRun taken = snapshot();
