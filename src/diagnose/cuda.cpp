@@ -27,13 +27,16 @@ bool is_stub_element(const PathElement& element) {
   return contains(element.holds, "(stub)") || contains(element.text, "/stubs");
 }
 
+std::vector<FixStep> take_stub_off_path(const Machine& machine) {
+  return {library_path_without(machine, is_stub_element,
+                               "without the stubs directory; take it out of ~/.bashrc or the "
+                               "module file that sets it as well"),
+          user_step("grep -n stubs ~/.bashrc ~/.profile /etc/environment /etc/profile.d/*",
+                    "where it is set", "nothing", "none needed")};
+}
+
 std::vector<FixStep> take_stub_away(const Machine& machine, const DriverLibrary& library) {
-  if (library.found_by == "LD_LIBRARY_PATH")
-    return {library_path_without(machine, is_stub_element,
-                                 "without the stubs directory; take it out of ~/.bashrc or the "
-                                 "module file that sets it as well"),
-            user_step("grep -n stubs ~/.bashrc ~/.profile /etc/environment /etc/profile.d/*",
-                      "where it is set", "nothing", "none needed")};
+  if (library.found_by == "LD_LIBRARY_PATH") return take_stub_off_path(machine);
   if (library.found_by == "ld.so.cache")
     return {user_step("grep -rn stubs /etc/ld.so.conf /etc/ld.so.conf.d", "where it is named",
                       "nothing", "none needed"),
@@ -46,6 +49,46 @@ std::vector<FixStep> take_stub_away(const Machine& machine, const DriverLibrary&
       "sudo ln -s " + shell_word(library.real_path) + " " + shell_word(library.path))};
 }
 
+constexpr const char* kWhyStub =
+    "a stubs directory, meant for the linker (LIBRARY_PATH), was put where programs look at run "
+    "time";
+
+std::vector<Evidence> stubs_on_path(const Machine& machine) {
+  std::vector<Evidence> found;
+  for (const auto& element : machine.cuda.library_path.value_or({}))
+    if (element.exists && is_stub_element(element))
+      found.push_back({"LD_LIBRARY_PATH has " + element.text + " with " + element.holds,
+                       machine.cuda.library_path.source()});
+  return found;
+}
+
+Finding stub_is_chosen(const Machine& machine, const DriverLibrary& library) {
+  std::vector<Evidence> evidence = stubs_on_path(machine);
+  evidence.insert(evidence.begin(), cite_library(library));
+  return {
+      .severity = library.name == kCuda ? Severity::kError : Severity::kWarning,
+      .statement = library.name + " is the toolkit's stub (" + library.real_path + ", by " +
+                   library.found_by + "), not the driver's library",
+      .evidence = std::move(evidence),
+      .cause = kWhyStub,
+      .fix = take_stub_away(machine, library),
+  };
+}
+
+// Most programs ask for libcuda.so.1, which a stubs directory does not have; numba, cuDNN 8 and
+// what was linked by hand ask for libcuda.so, which it has.
+Finding stub_waits(const Machine& machine, std::vector<Evidence> evidence) {
+  return {
+      .severity = Severity::kWarning,
+      .statement =
+          "LD_LIBRARY_PATH has a toolkit's stubs directory: programs that ask for "
+          "libcuda.so, without .1, load the stub instead of the driver's library",
+      .evidence = std::move(evidence),
+      .cause = kWhyStub,
+      .fix = take_stub_off_path(machine),
+  };
+}
+
 // A toolkit's stubs directory serves the linker on machines without a driver. Its libcuda.so has
 // the SONAME libcuda.so.1, so a copy or link under that name, or a path to it, satisfies the
 // loader, and then every call answers 34, CUDA_ERROR_STUB_LIBRARY.
@@ -55,24 +98,13 @@ Verdict no_stub_is_chosen(const Machine& machine, const Catalog&) {
   std::vector<Finding> findings;
   for (const auto name : {kCuda, kNvml}) {
     const DriverLibrary* library = chosen_library(machine, name);
-    if (library == nullptr || library->kind != "stub") continue;
-    std::vector<Evidence> evidence = {cite_library(*library)};
-    for (const auto& element : machine.cuda.library_path.value_or({}))
-      if (is_stub_element(element))
-        evidence.push_back(
-            {"LD_LIBRARY_PATH has " + element.text, machine.cuda.library_path.source()});
-    findings.push_back({
-        .severity = name == kCuda ? Severity::kError : Severity::kWarning,
-        .statement = std::string(name) + " is the toolkit's stub (" + library->real_path + ", by " +
-                     library->found_by + "), not the driver's library",
-        .evidence = std::move(evidence),
-        .cause = "a stubs directory, meant for the linker (LIBRARY_PATH), was put where programs "
-                 "look at run time",
-        .fix = take_stub_away(machine, *library),
-    });
+    if (library != nullptr && library->kind == "stub")
+      findings.push_back(stub_is_chosen(machine, *library));
   }
-  if (findings.empty()) return libraries.is_known() ? Verdict(Fine{}) : NotApplicable{};
-  return findings;
+  if (!findings.empty()) return findings;
+  auto waiting = stubs_on_path(machine);
+  if (!waiting.empty()) return stub_waits(machine, std::move(waiting));
+  return libraries.is_known() ? Verdict(Fine{}) : NotApplicable{};
 }
 
 // ------------------------------------------------------------------------------- compat
