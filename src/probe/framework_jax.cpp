@@ -197,9 +197,9 @@ void trace_query(const FrameworkScene& scene, const Plugin& plugin,
   framework.opener = Fact<std::string>::known(object, object);
   framework.opener_tag = search_tag(trace, *caller);
   trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
+  trace.at("use");
   for (const auto& library : libraries_of(plugin))
     if (!library.required) trace.open(library.soname, caller, "optional");
-  trace.at("use");
   trace_cudnn_parts(trace, scene.python());
 }
 
