@@ -82,9 +82,12 @@ std::vector<std::string> quoted_texts(std::string_view source) {
 
 std::string_view function_body(std::string_view source, std::string_view name) {
   const std::string head = "def " + std::string(name) + "(";
-  std::size_t begin = source.starts_with(head) ? 0 : source.find("\n" + head);
-  if (begin == std::string_view::npos) return {};
-  if (begin > 0) ++begin;
+  std::size_t begin = 0;
+  if (!source.starts_with(head)) {
+    const auto line_end = source.find("\n" + head);
+    if (line_end == std::string_view::npos) return {};
+    begin = line_end + 1;
+  }
   std::size_t end = source.find('\n', begin);
   while (end != std::string_view::npos && end + 1 < source.size()) {
     const char first = source[end + 1];

@@ -141,6 +141,7 @@ TEST(FunctionBody, IsEmptyForAnotherName) {
 
 TEST(FunctionBody, MayBeginAndEndTheText) {
   EXPECT_EQ(function_body("def f():\n  pass", "f"), "def f():\n  pass");
+  EXPECT_EQ(function_body("\ndef f():\n  pass", "f"), "def f():\n  pass");
 }
 
 }  // namespace
