@@ -5,6 +5,7 @@
 
 #include "machine/json.h"
 #include "report/layout.h"
+#include "report/libraries.h"
 #include "report/names.h"
 #include "report/report.h"
 
@@ -88,12 +89,8 @@ Tint tint_of(Answer answer) {
   return answer == Answer::kDoesNot ? Tint::kBad : Tint::kDoubt;
 }
 
-std::string named(const std::string& name, const std::string& version) {
-  return version.empty() ? name : name + " " + version;
-}
-
 void write_answer(Page& page, const FrameworkAnswer& answer, const TextStyle& style) {
-  page.paragraph(named(answer.framework, answer.version) + " ", answer_sentence(answer),
+  page.paragraph(name_and_version(answer.framework, answer.version) + " ", answer_sentence(answer),
                  tint_of(answer.answer));
   if (answer.answer == Answer::kUses && answer.gpus.size() > 2)
     for (const auto& gpu : answer.gpus) page.paragraph("  GPU ", gpu);
@@ -106,8 +103,7 @@ void write_answer(Page& page, const FrameworkAnswer& answer, const TextStyle& st
 // --------------------------------------------------------------------------- findings
 
 std::string headline(const Finding& finding) {
-  const bool said =
-      finding.subject.empty() || finding.statement.find(finding.subject) != std::string::npos;
+  const bool said = lower(finding.statement).find(lower(finding.subject)) != std::string::npos;
   return said ? finding.statement : finding.subject + ": " + finding.statement;
 }
 
@@ -131,13 +127,18 @@ void write_evidence(Page& page, const std::vector<Evidence>& evidence) {
   for (const auto& item : evidence) page.paragraph("    - ", with_source(item));
 }
 
-void write_step(Page& page, const FixStep& step, std::size_t number) {
+void write_step(Page& page, const FixStep& step, std::size_t number, bool consequences) {
   const std::string root = step.needs_root ? " (needs root)" : "";
   const std::string what = step.text.empty() && !step.command.empty() ? "run" : step.text;
   page.paragraph("    " + std::to_string(number) + ". ", what + root);
   for (const auto line : lines(step.command)) page.verbatim("         ", line, Tint::kBold);
+  if (!consequences) return;
   if (!step.changes.empty()) page.paragraph("       changes: ", step.changes);
   if (!step.undo.empty()) page.paragraph("       undo: ", step.undo);
+}
+
+void write_fix(Page& page, const std::vector<FixStep>& fix, bool consequences) {
+  for (std::size_t i = 0; i < fix.size(); ++i) write_step(page, fix[i], i + 1, consequences);
 }
 
 void write_finding_in_full(Page& page, const Finding& finding) {
@@ -154,14 +155,13 @@ void write_finding_in_full(Page& page, const Finding& finding) {
                  Tint::kBold);
   if (finding.fix.empty()) return;
   page.paragraph("  fix", "", Tint::kBold);
-  for (std::size_t i = 0; i < finding.fix.size(); ++i) write_step(page, finding.fix[i], i + 1);
+  write_fix(page, finding.fix, true);
 }
 
 void write_finding_in_short(Page& page, const Finding& finding, const TextStyle& style) {
   page.paragraph("  - ", headline(finding) + " [" + finding.id + "]");
   if (style.verbose) write_evidence(page, finding.evidence);
-  for (const auto& step : finding.fix)
-    for (const auto line : lines(step.command)) page.verbatim("         ", line);
+  write_fix(page, finding.fix, style.verbose);
 }
 
 // The rung whose errors are told in full: the lowest one that has any, since what it breaks may be
@@ -231,7 +231,7 @@ void write_unread(Page& page, const Machine& machine, const std::vector<Undecisi
   }
 }
 
-// -------------------------------------------------------------------- --all, --libraries
+// -------------------------------------------------------------------- --all
 
 void write_facts(Page& page, const Machine& machine) {
   // Wider places are rare (a library's place in a list) and push their own line alone.
@@ -241,76 +241,6 @@ void write_facts(Page& page, const Machine& machine) {
   for (const auto& fact : fact_lines(machine)) {
     const std::string source = fact.source.empty() ? "" : "  (" + fact.source + ")";
     page.verbatim("  " + pad(fact.place, kPlaceWidth) + "  ", fact.value + source);
-  }
-}
-
-/// One library's row. The file comes last, since its length has no bound.
-struct LibraryRow {
-  std::string name, version, rule, file;
-};
-
-// "DT_RUNPATH of /x/libtensorflow_framework.so.2" is DT_RUNPATH in its column: the object is the
-// opener that stands above the table, or is told below the row.
-std::string stage_of(const std::string& rule) { return rule.substr(0, rule.find(" of ")); }
-
-LibraryRow row_of(const ResolvedLibrary& library) {
-  const bool found = library.state == "found";
-  const std::string& file = library.real_path.empty() ? library.path : library.real_path;
-  return {library.name, library.version.is_known() ? library.version->text() : "-",
-          found ? stage_of(library.rule) : "-",
-          found ? file : library.state + (library.error.empty() ? "" : ": " + library.error)};
-}
-
-void write_library_notes(Page& page, const ResolvedLibrary& library, const Framework& framework,
-                         const std::string& indent) {
-  const auto at = library.rule.find(" of ");
-  const std::string owner = at == std::string::npos ? "" : library.rule.substr(at + 4);
-  const bool by_opener = framework.opener.is(owner) || owner.empty();
-  if (!by_opener) page.verbatim(indent, "tag of " + owner, Tint::kFaint);
-  for (const auto& shadowed : library.shadows)
-    page.verbatim(indent, "shadows " + shadowed, Tint::kFaint);
-  for (const auto& unreached : library.elsewhere)
-    page.verbatim(indent, "not searched: " + unreached, Tint::kFaint);
-}
-
-void write_library_table(Page& page, const Framework& framework) {
-  const LibraryRow head{"library", "version", "rule", "file"};
-  std::size_t name = head.name.size(), version = head.version.size(), rule = head.rule.size();
-  for (const auto& library : framework.libraries) {
-    const LibraryRow row = row_of(library);
-    name = std::max(name, columns(row.name));
-    version = std::max(version, columns(row.version));
-    rule = std::max(rule, columns(row.rule));
-  }
-  const auto put = [&](const LibraryRow& row, Tint tint) {
-    page.verbatim("  ",
-                  pad(row.name, name + 2) + pad(row.version, version + 2) +
-                      pad(row.rule, rule + 2) + row.file,
-                  tint);
-  };
-  put(head, Tint::kFaint);
-  const std::string indent(name + version + rule + 8, ' ');
-  for (const auto& library : framework.libraries) {
-    put(row_of(library), library.state == "found" ? Tint::kPlain : Tint::kBad);
-    write_library_notes(page, library, framework, indent);
-  }
-}
-
-void write_libraries(Page& page, const Machine& machine) {
-  for (const auto& framework : machine.frameworks) {
-    page.gap();
-    const std::string version = framework.version.is_known() ? framework.version->text() : "";
-    page.paragraph("libraries of " + named(framework.name, version), "", Tint::kBold);
-    if (framework.opener.is_known()) page.verbatim("  opened by ", *framework.opener, Tint::kFaint);
-    if (framework.libraries.empty()) {
-      page.paragraph("  ", "none");
-    } else {
-      write_library_table(page, framework);
-    }
-  }
-  if (machine.frameworks.empty()) {
-    page.gap();
-    page.paragraph("libraries: ", "no framework in this environment");
   }
 }
 
@@ -344,7 +274,7 @@ std::string report_text(const Machine& machine, const Catalog&, const Diagnosis&
   for (const auto& answer : diagnosis.frameworks) write_answer(page, answer, style);
   write_findings(page, diagnosis.findings, style);
   write_unread(page, machine, diagnosis.undecided);
-  if (style.libraries) write_libraries(page, machine);
+  if (style.libraries) write_libraries(page, machine.frameworks);
   if (style.all) write_facts(page, machine);
   write_hints(page, diagnosis, style);
   return page.text();

@@ -71,12 +71,13 @@ inline Machine machine_with_libraries() {
   Framework torch;
   torch.name = "torch";
   torch.version = Fact<Version>::known(Version::of("2.11.0"), "METADATA");
-  torch.opener = Fact<std::string>::known("/v/torch/lib/libtorch_global_deps.so", "scan");
+  torch.location = "/v/site/torch";
+  torch.opener = Fact<std::string>::known("/v/site/torch/lib/libtorch_global_deps.so", "scan");
   ResolvedLibrary found;
   found.name = "libcudnn.so.9";
-  found.rule = "DT_RPATH of /v/torch/lib/libtorch_cuda.so";
+  found.rule = "DT_RPATH of /v/site/torch/lib/libtorch_cuda.so";
   found.state = "found";
-  found.path = "/v/cudnn/lib/libcudnn.so.9";
+  found.path = "/v/site/cudnn/lib/libcudnn.so.9";
   found.real_path = found.path;
   found.version = Fact<Version>::known(Version::of("9.19.0"), "libcudnn.so.9");
   found.shadows = {"/usr/lib/x86_64-linux-gnu/libcudnn.so.9.14.0"};
@@ -84,7 +85,7 @@ inline Machine machine_with_libraries() {
   missing.name = "libcusolver.so.12";
   missing.state = "missing";
   missing.error = "libcusolver.so.12: cannot open shared object file";
-  missing.elsewhere = {"/v/cusolver/lib/libcusolver.so.12"};
+  missing.elsewhere = {"/v/site/cusolver/lib/libcusolver.so.12"};
   torch.libraries = {found, missing};
   machine.frameworks = {torch};
   return machine;

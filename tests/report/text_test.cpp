@@ -117,16 +117,16 @@ TEST(ReportText, LibrariesShowFileRuleVersionAndWhatIsShadowed) {
   const std::string text = text_of(broken_driver(), {.libraries = true}, machine_with_libraries());
   place_of(text,
            "libraries of torch 2.11.0\n"
-           "  opened by /v/torch/lib/libtorch_global_deps.so\n"
+           "  site-packages is /v/site\n"
+           "  opened by site-packages/torch/lib/libtorch_global_deps.so\n"
            "  library            version  rule      file\n"
-           "  libcudnn.so.9      9.19.0   DT_RPATH  /v/cudnn/lib/libcudnn.so.9\n"
-           "                                        tag of /v/torch/lib/libtorch_cuda.so\n"
+           "  libcudnn.so.9      9.19.0   DT_RPATH  site-packages/cudnn/lib/libcudnn.so.9\n"
+           "                                        tag of libtorch_cuda.so\n"
            "                                        shadows "
            "/usr/lib/x86_64-linux-gnu/libcudnn.so.9.14.0\n"
-           "  libcusolver.so.12  -        -         missing: libcusolver.so.12: cannot open shared "
-           "object file\n"
-           "                                        not searched: "
-           "/v/cusolver/lib/libcusolver.so.12\n");
+           "  libcusolver.so.12  -        -         missing: cannot open shared object file\n"
+           "                                        not loaded: "
+           "site-packages/cusolver/lib/libcusolver.so.12\n");
 }
 
 TEST(ReportText, AllListsEveryFactOfTheMachine) {
