@@ -26,9 +26,12 @@ std::optional<std::size_t> leading_number(std::string_view text) {
 VisibleDevices none(std::string reason) { return {State::kNone, {}, std::move(reason)}; }
 VisibleDevices unknown(std::string reason) { return {State::kUnknown, {}, std::move(reason)}; }
 
-// The one GPU whose UUID begins with `prefix`, compared without regard to case.
+// The one GPU whose UUID begins with `prefix`, compared without regard to case. "GPU-" alone and a
+// blank before it name none (driver 580.159.04).
 std::optional<std::size_t> by_uuid(std::string_view prefix, const std::vector<NamedGpu>& gpus) {
+  constexpr std::string_view kMark = "GPU-";
   std::optional<std::size_t> hit;
+  if (!prefix.starts_with(kMark) || prefix.size() == kMark.size()) return hit;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     if (!lower(gpus[i].uuid).starts_with(lower(prefix))) continue;
     if (hit) return std::nullopt;
@@ -45,9 +48,8 @@ VisibleDevices visible_devices(const std::optional<std::string>& value,
   const std::string shown = "CUDA_VISIBLE_DEVICES='" + printable(*value) + "'";
   if (trim(*value).empty()) return none(shown + " is set and empty, which hides every GPU");
   const auto elements = split(*value, ',');
-  const auto first = trim(elements[0]);
-  const bool uuids = first.starts_with("GPU-");
-  if (first.starts_with("MIG-"))
+  const bool uuids = elements[0].starts_with("GPU-");
+  if (elements[0].starts_with("MIG-"))
     return unknown(shown + " names a MIG instance, and those are not known from files");
   const bool names_known =
       std::all_of(gpus.begin(), gpus.end(), [](const auto& gpu) { return !gpu.uuid.empty(); });
@@ -56,10 +58,9 @@ VisibleDevices visible_devices(const std::optional<std::string>& value,
 
   VisibleDevices result{State::kSome, {}, {}};
   for (const auto element : elements) {
-    const auto text = trim(element);
     std::optional<std::size_t> index;
     if (uuids) {
-      index = text.starts_with("GPU-") ? by_uuid(text, gpus) : std::nullopt;
+      index = by_uuid(element, gpus);
     } else {
       index = leading_number(element);
       if (index && !count_known && *index != SIZE_MAX)
@@ -73,6 +74,7 @@ VisibleDevices visible_devices(const std::optional<std::string>& value,
     result.gpus.push_back(*index);
   }
   if (!result.gpus.empty()) return result;
+  const auto first = trim(elements[0]);
   if (first.starts_with('"') || first.starts_with('\''))
     return none(shown + " holds quotation marks, so that no element is a number");
   return none(shown + " begins with '" + std::string(first) +

@@ -27,11 +27,19 @@ TEST(VisibleDevices, AllWithoutTheVariable) {
   EXPECT_EQ(visible_devices(std::nullopt, {}, false).state, State::kAll);
 }
 
-// What cuInit of driver 580.159.04 answered on a machine with one H200: 100, 101 and 100.
+// What cuInit and cuDeviceGetCount of driver 580.159.04 answered on a machine with one H200: for
+// these 100, for "0,0" 101.
 TEST(VisibleDevices, NoneAsSeenOnARealDriver) {
-  EXPECT_EQ(left("", kOne), Indices{});
-  EXPECT_EQ(left("0,0", kOne), Indices{});
-  EXPECT_EQ(left("9", kOne), Indices{});
+  for (const auto* value : {"", "0,0", "9", "\"0\"", "1gpu", "none", "GPU-", "gpu-",
+                            " GPU-1a2b3c4d-0000-0000-0000-000000000000"})
+    EXPECT_EQ(left(value, kOne), Indices{}) << value;
+}
+
+TEST(VisibleDevices, OneAsSeenOnARealDriver) {
+  for (const auto* value :
+       {"0,", " 0", "0,-1", "-0", "0x0", "00", "+0", "0;1", "GPU-1a2b", "GPU-1A2B3C",
+        "GPU-1a2b3c4d-0000-0000-0000-000000000000,0", "0,GPU-1a2b3c4d-0000-0000-0000-000000000000"})
+    EXPECT_EQ(left(value, kOne), Indices{0}) << value;
 }
 
 TEST(VisibleDevices, ListGivesTheOrder) {
