@@ -27,8 +27,10 @@ bool on_machine(Rung rung) {
          rung == Rung::kCuda;
 }
 
+// Without a subject a finding of the framework rung is about all of them.
 bool concerns(const Finding& finding, const std::string& label) {
-  return finding.severity == Severity::kError && finding.subject == label;
+  return finding.severity == Severity::kError &&
+         (finding.subject == label || (finding.subject.empty() && !on_machine(finding.rung)));
 }
 
 // First finding that decides against this framework, in the order of the judgement table.

@@ -186,25 +186,27 @@ Verdict plugin_fits(const Machine& machine, const Catalog&) {
 
 // -------------------------------------------------------------------------- visibility
 
-// Launchers (Slurm without --gres, Ray with num_gpus=0), notebooks and shell profiles set it.
+// Launchers (Slurm without --gres, Ray with num_gpus=0), notebooks and shell profiles set it. One
+// finding for all frameworks: the variable is the machine's, and the driver reads it.
 Verdict devices_visible(const Machine& machine, const Catalog&) {
+  const bool any = std::any_of(machine.frameworks.begin(), machine.frameworks.end(),
+                               [](const auto& framework) { return framework.build.is("cuda"); });
+  if (!any) return NotApplicable{};
   const auto value = variable(machine, "CUDA_VISIBLE_DEVICES");
-  if (!value) return machine.frameworks.empty() ? Verdict(NotApplicable{}) : Verdict(Fine{});
+  if (!value) return Fine{};
   const auto visible = visible_gpus(machine);
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (!framework.build.is("cuda")) return NotApplicable{};
-    if (visible.state == VisibleDevices::State::kUnknown)
-      return Undecided{{{visible.reason, "environment"}}};
-    if (visible.state != VisibleDevices::State::kNone) return Fine{};
-    Finding finding;
-    finding.statement = visible.reason;
-    finding.evidence = {{"CUDA_VISIBLE_DEVICES='" + printable(*value) + "'", "environment"},
-                        {std::to_string(reachable_gpus(machine).gpus.size()) + " GPUs reachable",
-                         machine.driver.nodes.source()}};
-    finding.cause = "a launcher, a profile or an earlier experiment set the variable";
-    finding.fix = {shell_step("unset CUDA_VISIBLE_DEVICES", "makes all GPUs visible again")};
-    return finding;
-  });
+  if (visible.state == VisibleDevices::State::kUnknown)
+    return Undecided{{{visible.reason, "environment"}}};
+  if (visible.state != VisibleDevices::State::kNone) return Fine{};
+  const auto count = reachable_gpus(machine).gpus.size();
+  Finding finding;
+  finding.statement = visible.reason;
+  finding.evidence = {{"CUDA_VISIBLE_DEVICES='" + printable(*value) + "'", "environment"},
+                      {std::to_string(count) + (count == 1 ? " GPU" : " GPUs") + " reachable",
+                       machine.driver.nodes.source()}};
+  finding.cause = "a launcher, a profile or an earlier experiment set the variable";
+  finding.fix = {shell_step("unset CUDA_VISIBLE_DEVICES", "makes all GPUs visible again")};
+  return finding;
 }
 
 Verdict platform_free(const Machine& machine, const Catalog&) {

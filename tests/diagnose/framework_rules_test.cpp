@@ -85,15 +85,21 @@ TEST(PluginVersion, IsUndecidedWithoutTheVersionOfJaxlib) {
   EXPECT_EQ(findings_of(judge("framework.plugin-version", framework)).size(), 1U);
 }
 
-TEST(DevicesHidden, SpeaksForEveryCudaBuildAndNoOther) {
+TEST(DevicesHidden, SpeaksOnceForAllFrameworks) {
   auto machine = machine_with(sound_torch());
-  auto cpu = sound_tensorflow();
-  cpu.build = text("cpu");
-  machine.frameworks.push_back(cpu);
+  machine.frameworks.push_back(sound_tensorflow());
   machine.cuda.variables["CUDA_VISIBLE_DEVICES"] = "-1";
   const auto findings = findings_of(judge("framework.devices-hidden", machine));
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_EQ(findings[0].subject, "torch 2.4.1+cu121");
+  EXPECT_EQ(findings[0].subject, "");
+}
+
+TEST(DevicesHidden, DoesNotAriseWithCpuBuildsAlone) {
+  auto cpu = sound_tensorflow();
+  cpu.build = text("cpu");
+  auto machine = machine_with(cpu);
+  machine.cuda.variables["CUDA_VISIBLE_DEVICES"] = "-1";
+  EXPECT_TRUE(findings_of(judge("framework.devices-hidden", machine)).empty());
 }
 
 TEST(DevicesHidden, IsUndecidedForNamesThatFilesDoNotTell) {
