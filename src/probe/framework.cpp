@@ -73,6 +73,27 @@ Fact<Version> version_of_file_name(const std::string& real_path) {
   return version ? Fact<Version>::known(*version, real_path) : Fact<Version>();
 }
 
+// A search that came to nothing. What misses a dependency is there and cannot be loaded.
+ResolvedLibrary failed_row(const loader::Outcome& outcome, const std::string& name,
+                           const std::vector<loader::Candidate>& candidates) {
+  using State = loader::Outcome::State;
+  const bool dependency =
+      !outcome.culprit.empty() && outcome.culprit != name && outcome.culprit != outcome.path;
+  ResolvedLibrary row;
+  row.name = name;
+  row.rule = outcome.stage_detail;
+  row.state = outcome.state == State::kUnknown                  ? "unknown"
+              : outcome.state == State::kMissing && !dependency ? "missing"
+                                                                : "unloadable";
+  row.path = outcome.path;
+  row.error = outcome.error;
+  if (dependency) {
+    row.error += " (needed by " + name + ")";
+    if (!candidates.empty()) row.path = candidates.front().path;
+  }
+  return row;
+}
+
 }  // namespace
 
 std::optional<std::string> find_on_sys_path(const FrameworkScene& scene, const std::string& file) {
@@ -215,20 +236,16 @@ bool LibraryTrace::open(const std::string& name, std::optional<std::size_t> call
       row.rule = loader::name_of(outcome.stage);
     }
   } else {
-    row.name = name;
+    row = failed_row(outcome, name, candidates);
     row.when = when_;
     row.role = role;
-    row.rule = outcome.stage_detail;
-    row.state = outcome.state == State::kMissing      ? "missing"
-                : outcome.state == State::kUnloadable ? "unloadable"
-                                                      : "unknown";
-    row.path = outcome.path;
-    row.error = outcome.error;
-    if (!outcome.culprit.empty() && outcome.culprit != outcome.path)
-      row.error += " (needed by " + outcome.culprit + ")";
+    const auto asked_before = std::any_of(rows_.begin(), rows_.end(), [&](const auto& other) {
+      return other.name == name && other.opener == opener && other.state == row.state;
+    });
+    if (asked_before) return false;
   }
   row.opener = opener;
-  if (row.state != "found") row.elsewhere = copies_in_wheels(scene_, name);
+  if (row.state == "missing") row.elsewhere = copies_in_wheels(scene_, name);
   for (const auto& candidate : candidates)
     if (candidate.real_path != row.real_path &&
         std::find(row.shadows.begin(), row.shadows.end(), candidate.real_path) == row.shadows.end())

@@ -41,22 +41,29 @@ struct Plugin {
   std::uint64_t cuda_major = 0;
 };
 
-// jax_cuda13_plugin is tried before jax_cuda12_plugin.
-std::optional<Plugin> find_plugin(const FrameworkScene& scene) {
+// jax_cuda13_plugin is tried before jax_cuda12_plugin, so that the kernels and the check of
+// versions are those of CUDA 13 when both are there.
+std::vector<Plugin> find_plugins(const FrameworkScene& scene) {
+  std::vector<Plugin> plugins;
   for (const std::uint64_t major : {13, 12}) {
     const std::string below = "jax_plugins/xla_cuda" + std::to_string(major);
     if (const auto site = find_on_sys_path(scene, below + "/__init__.py"))
-      return Plugin{path_join(*site, below), *site, major};
+      plugins.push_back({path_join(*site, below), *site, major});
   }
-  return std::nullopt;
+  return plugins;
 }
 
-// `nvidia.<module>.__path__[0]`: the first portion of the nvidia package that has it.
+// `nvidia.<module>.__path__[0]`: the first portion of the nvidia package that has it, a regular
+// package before a directory without __init__.py.
 std::optional<std::string> module_directory(const FrameworkScene& scene,
                                             const std::string& module) {
-  for (const auto& portion : nvidia_portions(scene))
-    if (scene.system().status(path_join(portion, module))) return path_join(portion, module);
-  return std::nullopt;
+  std::optional<std::string> first;
+  for (const auto& portion : nvidia_portions(scene)) {
+    const auto directory = path_join(portion, module);
+    if (scene.system().status(path_join(directory, "__init__.py"))) return directory;
+    if (!first && scene.system().status(directory)) first = directory;
+  }
+  return first;
 }
 
 // Every _load("module", ["lib", ...]) of the plugin's text: absolute paths, in order.
@@ -93,21 +100,22 @@ void read_versions(const FrameworkScene& scene, const std::string& site, Framewo
                                   : Fact<Version>::absent("sys.path");
 }
 
-void describe_plugin(const FrameworkScene& scene, const std::optional<Plugin>& plugin,
-                     Framework& framework) {
-  if (!plugin) {
-    const bool rocm = find_on_sys_path(scene, "jax_plugins/xla_rocm60/__init__.py").has_value();
-    framework.plugin = Fact<std::string>::absent("jax_plugins on sys.path");
-    framework.plugin_version = Fact<Version>::absent("jax_plugins on sys.path");
-    framework.build = Fact<std::string>::known(rocm ? "rocm" : "cpu", "jax_plugins on sys.path");
-    return;
-  }
-  const std::string name = "jax-cuda" + std::to_string(plugin->cuda_major) + "-plugin";
-  framework.build = Fact<std::string>::known("cuda", plugin->package);
-  framework.build_cuda = version_fact(std::to_string(plugin->cuda_major), plugin->package);
+void describe_no_plugin(const FrameworkScene& scene, Framework& framework) {
+  constexpr const char* kPlace = "jax_plugins on sys.path";
+  const bool rocm = find_on_sys_path(scene, "jax_plugins/xla_rocm60/__init__.py") ||
+                    find_on_sys_path(scene, "jax_plugins/xla_rocm7/__init__.py");
+  framework.plugin = Fact<std::string>::absent(kPlace);
+  framework.plugin_version = Fact<Version>::absent(kPlace);
+  framework.build = Fact<std::string>::known(rocm ? "rocm" : "cpu", kPlace);
+}
+
+void describe_plugin(const FrameworkScene& scene, const Plugin& plugin, Framework& framework) {
+  const std::string name = "jax-cuda" + std::to_string(plugin.cuda_major) + "-plugin";
+  framework.build = Fact<std::string>::known("cuda", plugin.package);
+  framework.build_cuda = version_fact(std::to_string(plugin.cuda_major), plugin.package);
   const auto owner = distribution(scene, name);
-  framework.plugin = Fact<std::string>::known(owner ? name + " " + owner->version : plugin->package,
-                                              plugin->package);
+  framework.plugin = Fact<std::string>::known(owner ? name + " " + owner->version : plugin.package,
+                                              plugin.package);
   framework.plugin_version = owner ? version_fact(owner->version, name + " in " + owner->location)
                                    : Fact<Version>::absent("no distribution " + name);
 }
@@ -224,11 +232,18 @@ Framework examine_jax(const FrameworkScene& scene, const std::string& site) {
   for (const auto& owner : owners_at(scene, site, {"jax"})) framework.owners.push_back(owner.name);
   if (!framework.owners.empty()) framework.distribution = framework.owners.front();
   read_versions(scene, site, framework);
-  const auto plugin = find_plugin(scene);
-  describe_plugin(scene, plugin, framework);
-  if (!plugin) return framework;
-  read_catalogue(scene, *plugin, framework);
-  trace_libraries(scene, *plugin, framework);
+  const auto plugins = find_plugins(scene);
+  if (plugins.empty()) {
+    describe_no_plugin(scene, framework);
+    return framework;
+  }
+  if (plugins.size() > 1)
+    framework.notes.push_back(
+        "the plugins of CUDA 13 and CUDA 12 are both installed, and JAX mixes them: the prediction "
+        "is for CUDA 13");
+  describe_plugin(scene, plugins.front(), framework);
+  read_catalogue(scene, plugins.front(), framework);
+  trace_libraries(scene, plugins.front(), framework);
   return framework;
 }
 

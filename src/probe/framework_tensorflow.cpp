@@ -58,8 +58,9 @@ void read_build_info(const System& system, const std::string& package, Framework
   } else {
     framework.build = Fact<std::string>::unknown(path, "has no is_cuda_build");
   }
-  const auto version = [&](const char* key) -> Fact<Version> {
-    const auto value = keyed_value(*text, key);
+  const auto version = [&](const std::string& key) -> Fact<Version> {
+    auto value = keyed_value(*text, key);
+    if (!value) value = assigned_value(*text, key + "_number");  // before 2.3
     return value ? version_fact(*value, path) : Fact<Version>::absent(path);
   };
   framework.build_cuda = version("cuda_version");

@@ -196,8 +196,12 @@ TEST(TensorFlowTwin, MissingDependencyMakesItsLibraryUnloadable) {
   tree.system.remove(WheelTree::wheel("nvjitlink", "libnvJitLink.so.12"));
   const auto framework = tree.examine("tensorflow");
   EXPECT_EQ(missing(framework), (Names{"libcusolver.so.11", "libcusparse.so.12"}));
-  EXPECT_NE(row(framework, "libcusparse.so.12").error.find("libnvJitLink.so.12"),
-            std::string::npos);
+  const auto& cusparse = row(framework, "libcusparse.so.12");
+  EXPECT_EQ(cusparse.state, "unloadable");
+  EXPECT_EQ(cusparse.error,
+            std::string("libnvJitLink.so.12") + kNotFound + " (needed by libcusparse.so.12)");
+  EXPECT_TRUE(cusparse.path.ends_with("nvidia/cusparse/lib/libcusparse.so.12"));
+  EXPECT_TRUE(cusparse.elsewhere.empty());
 }
 
 TEST(TensorFlowTwin, EmptyFileEarlierOnThePathEndsTheSearch) {
@@ -286,6 +290,25 @@ TEST(TensorFlowTwin, ObjectThatDoesNotLoadIsAnImportProblem) {
   const auto framework = tree.examine("tensorflow");
   ASSERT_FALSE(framework.import_problems.empty());
   EXPECT_NE(framework.import_problems[0].error.find("GLIBC_2.40"), std::string::npos);
+}
+
+// 1.15 to 2.1 have plain assignments, in tensorflow_core/.
+TEST(TensorFlowTwin, OldBuildInfoAndPackageAreRead) {
+  WheelTree tree;
+  tree.distribution("tensorflow", "2.1.0");
+  tree.text(WheelTree::in_site("tensorflow/__init__.py"));
+  tree.text(WheelTree::in_site("tensorflow_core/__init__.py"));
+  tree.text(WheelTree::in_site("tensorflow_core/python/platform/build_info.py"),
+            "is_rocm_build = False\nis_cuda_build = True\n\ncuda_version_number = '10.1'\n"
+            "cudnn_version_number = '7'\n");
+  tree.object(WheelTree::in_site("tensorflow_core/libtensorflow_framework.so.2"),
+              {.rpath = "$ORIGIN/", .defines = {"_ZN10tensorflow8internal11LoadLibraryEPKcPPv"}});
+  tree.object(WheelTree::in_site("tensorflow_core/python/_pywrap_tensorflow_internal.so"),
+              {.needed = {"libtensorflow_framework.so.2"}, .rpath = "$ORIGIN/:$ORIGIN/.."});
+  const auto framework = tree.examine("tensorflow");
+  EXPECT_EQ(framework.build_cuda->text(), "10.1");
+  EXPECT_EQ(*framework.opener_tag, "DT_RPATH");
+  EXPECT_EQ(missing(framework).front(), "libcudart.so.10.1");
 }
 
 // conda-forge links the CUDA libraries and has DT_RPATH on everything, python included.
@@ -573,6 +596,34 @@ TEST(JaxTwin, FirstPortionOfTheNamespaceCounts) {
   tree.object("/more/nvidia/cudnn/lib/libcudnn.so.9");
   tree.variable("PYTHONPATH", "/more");
   EXPECT_EQ(path_of(tree.examine("jax"), "libcudnn.so.9"), "/more/nvidia/cudnn/lib/libcudnn.so.9");
+}
+
+// nvidia/cudnn of the second portion has an __init__.py, that of the first has none.
+TEST(JaxTwin, RegularPackageCountsBeforeADirectory) {
+  auto tree = jax_tree("0.11.2", "13");
+  tree.text(WheelTree::in_site("nvidia/cudnn/__init__.py"));
+  tree.object("/more/nvidia/cudnn/lib/libcudnn.so.9");
+  tree.variable("PYTHONPATH", "/more");
+  EXPECT_EQ(path_of(tree.examine("jax"), "libcudnn.so.9"),
+            WheelTree::wheel("cudnn", "libcudnn.so.9"));
+}
+
+TEST(JaxTwin, LibraryThatIsAskedForTwiceIsMissedOnce) {
+  WheelTree tree;
+  add_jax(tree, "0.11.2", "13", "0.11.2");
+  const auto framework = tree.examine("jax");
+  EXPECT_EQ(missing(framework).front(), "libcudart.so.13");
+  EXPECT_EQ(std::count_if(framework.libraries.begin(), framework.libraries.end(),
+                          [](const auto& each) { return each.name == "libcudart.so.13"; }),
+            1);
+}
+
+TEST(JaxTwin, TwoPluginsAreTold) {
+  auto tree = jax_tree("0.11.2", "13");
+  add_jax(tree, "0.11.2", "12", "0.11.2");
+  const auto framework = tree.examine("jax");
+  EXPECT_EQ(*framework.plugin, "jax-cuda13-plugin 0.11.2");
+  EXPECT_EQ(framework.notes.size(), 1U);
 }
 
 TEST(JaxTwin, PluginOfAnotherVersionIsTold) {

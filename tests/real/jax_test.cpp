@@ -58,17 +58,25 @@ class RealJaxCuda13 : public JaxEnvironment {
 };
 
 TEST_F(RealJaxCuda13, WholeSetOfWheels) {
-  const FakeDriver driver;
   see("no driver", environment_, {});
-  see("driver", environment_, {{"LD_LIBRARY_PATH", driver.path()}});
-  const std::string nvidia = site_packages_of(environment_) + "/nvidia";
+
+  // CUPTI tells its version only with the tables of a real driver.
+  const EnvironmentCopy copy(environment_, {"jax_plugins", "jax_cuda13_plugin", "nvidia"});
+  copy.hide("nvidia/cu13/lib/libcupti.so.13");
+  make_stand_in(copy.site_packages() + "/nvidia/cu13/lib/libcupti.so.13");
+  const FakeDriver driver;
+  see("driver", copy.path(), {{"LD_LIBRARY_PATH", driver.path()}});
+
   const ScratchDirectory scratch;
   for (const auto* file :
-       {"/cudnn/lib/libcudnn.so.9", "/cu13/lib/libcublas.so.13", "/cu13/lib/libcublasLt.so.13",
-        "/cu13/lib/libcudart.so.13", "/cu13/lib/libnvJitLink.so.13"})
-    copy_into(nvidia + file, scratch.path());
-  see("copies in LD_LIBRARY_PATH", environment_,
+       {"cudnn/lib/libcudnn.so.9", "cu13/lib/libcublas.so.13", "cu13/lib/libcublasLt.so.13",
+        "cu13/lib/libcudart.so.13", "cu13/lib/libnvJitLink.so.13"})
+    copy_into(copy.site_packages() + "/nvidia/" + file, scratch.path());
+  see("copies in LD_LIBRARY_PATH", copy.path(),
       {{"LD_LIBRARY_PATH", scratch.path() + ":" + driver.path()}});
+
+  copy.hide("nvidia/cudnn/lib/libcudnn.so.9");
+  see("libcudnn hidden", copy.path(), {{"LD_LIBRARY_PATH", driver.path()}});
 }
 
 }  // namespace
