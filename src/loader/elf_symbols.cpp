@@ -71,12 +71,12 @@ std::optional<bool> probe_gnu(ElfImage& image, const Symbols& symbols, std::uint
   const std::uint32_t hash = gnu_hash(name);
   const std::uint64_t word_size = image.elf_class() == ELFCLASS64 ? 8 : 4;
   const std::uint64_t buckets = start + sizeof(GnuHashHeader) + header->bloom_words * word_size;
-  const auto bucket = bytes.value<std::uint32_t>(buckets + 4 * (hash % header->bucket_count));
+  const auto bucket = bytes.value<std::uint32_t>(buckets + 4ULL * (hash % header->bucket_count));
   if (!bucket) return std::nullopt;
   if (*bucket < header->first_symbol) return false;
   const std::uint64_t hashes = buckets + 4ULL * header->bucket_count;
   for (std::uint64_t index = *bucket; index - *bucket < kMaxChain; ++index) {
-    const auto entry = bytes.value<std::uint32_t>(hashes + 4 * (index - header->first_symbol));
+    const auto entry = bytes.value<std::uint32_t>(hashes + 4ULL * (index - header->first_symbol));
     if (!entry) return std::nullopt;
     if ((*entry | 1) == (hash | 1)) {
       const auto found = symbols.defines(index, name);
@@ -94,7 +94,7 @@ std::optional<bool> probe_sysv(ElfImage& image, const Symbols& symbols, std::uin
   if (!bucket_count || *bucket_count == 0) return std::nullopt;
   const std::uint64_t buckets = start + 8;
   const std::uint64_t chains = buckets + 4ULL * *bucket_count;
-  auto index = bytes.value<std::uint32_t>(buckets + 4 * (sysv_hash(name) % *bucket_count));
+  auto index = bytes.value<std::uint32_t>(buckets + 4ULL * (sysv_hash(name) % *bucket_count));
   for (std::size_t steps = 0; index && steps < kMaxChain; ++steps) {
     if (*index == STN_UNDEF) return false;
     const auto found = symbols.defines(*index, name);
