@@ -3,72 +3,13 @@
 
 #include "base/text.h"
 #include "diagnose/framework.h"
+#include "diagnose/framework_rule.h"
 
 // Rules of the framework rung: what keeps one framework from the GPU although the rungs below are
 // right. Rows in the order of the judgement table (docs/judgement.md).
 
 namespace gpuwright {
 namespace {
-
-// Asks `judge` about every framework and puts the answers together: findings win, then an unknown.
-template <class Judge>
-Verdict each_framework(const Machine& machine, Judge judge) {
-  std::vector<Finding> findings;
-  Undecided undecided;
-  bool fine = false;
-  for (const auto& framework : machine.frameworks) {
-    Verdict verdict = judge(framework);
-    if (auto* finding = std::get_if<Finding>(&verdict)) {
-      finding->subject = label_of(framework);
-      findings.push_back(std::move(*finding));
-    } else if (auto* open = std::get_if<Undecided>(&verdict)) {
-      std::move(open->missing.begin(), open->missing.end(), std::back_inserter(undecided.missing));
-    } else if (std::holds_alternative<Fine>(verdict)) {
-      fine = true;
-    }
-  }
-  if (!findings.empty()) return findings;
-  if (!undecided.missing.empty()) return undecided;
-  return fine ? Verdict(Fine{}) : Verdict(NotApplicable{});
-}
-
-// "/venv/bin/python -m pip", for commands that act on the very environment that was examined.
-std::string pip(const Machine& machine) {
-  const auto& python = machine.python.interpreter;
-  return (python.is_known() ? python->path : std::string("python3")) + " -m pip";
-}
-
-bool in_conda(const Machine& machine) {
-  return machine.python.interpreter.is_known() && machine.python.interpreter->kind == "conda";
-}
-
-FixStep environment_step(std::string command, std::string text) {
-  return {.command = std::move(command),
-          .text = std::move(text),
-          .needs_root = false,
-          .changes = "packages of this Python environment",
-          .undo = "install the former version again"};
-}
-
-FixStep shell_step(std::string command, std::string text) {
-  return {.command = std::move(command),
-          .text = std::move(text),
-          .needs_root = false,
-          .changes = "this shell and what is started from it",
-          .undo = "open a new shell"};
-}
-
-std::optional<std::string> variable(const Machine& machine, const char* name) {
-  const auto it = machine.cuda.variables.find(name);
-  return it == machine.cuda.variables.end() ? std::nullopt : std::optional(it->second);
-}
-
-std::string title(const Framework& framework) {
-  const std::string name = framework.name == "tensorflow" ? "TensorFlow"
-                           : framework.name == "torch"    ? "PyTorch"
-                                                          : "JAX";
-  return framework.version.is_known() ? name + " " + framework.version->text() : name;
-}
 
 // ------------------------------------------------------------------- build and import
 
@@ -459,77 +400,7 @@ Verdict required_found(const Machine& machine, const Catalog& catalog) {
   });
 }
 
-// ------------------------------------------------------------------------- devices, code
-
-Verdict code_for_gpu(const Machine& machine, const Catalog& catalog) {
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (!framework.build.is("cuda") || !machine.hardware.gpus.is_known() ||
-        machine.hardware.gpus->empty())
-      return NotApplicable{};
-    if (!framework.targets.is_known() || framework.targets->empty())
-      return Undecided{{cite("GPU code of the build", framework.targets)}};
-    std::vector<Evidence> unfit, unknown;
-    std::size_t fit = 0;
-    for (const auto& gpu : *machine.hardware.gpus) {
-      const auto capability = gpu_capability(machine, catalog, gpu.address);
-      if (!capability) {
-        unknown.push_back({"compute capability of 10de:" + gpu.device_id, "catalogue"});
-        continue;
-      }
-      if (code_fit(*framework.targets, *capability) == CodeFit::kNone)
-        unfit.push_back(
-            {"compute capability " + capability->text() + " (10de:" + gpu.device_id + ")",
-             gpu.address});
-      else
-        ++fit;
-    }
-    if (unfit.empty()) return unknown.empty() ? Verdict(Fine{}) : Verdict(Undecided{unknown});
-    Finding finding;
-    // With a fitting GPU beside it the framework works on that one.
-    finding.severity = fit > 0 ? Severity::kWarning : Severity::kError;
-    finding.statement =
-        title(framework) + " has no code for this GPU (" + unfit.front().text +
-        "): it lists the GPU, and every kernel fails with 'no kernel image is available'";
-    finding.evidence = unfit;
-    finding.evidence.push_back(cite("GPU code of the build", framework.targets));
-    finding.cause =
-        "builds carry machine code for chosen GPU generations only; this one is older or newer "
-        "than those";
-    finding.fix = {
-        {.command = "",
-         .text = "install a build of " + framework.name +
-                 " made for this GPU: newer GPUs need a newer CUDA, old ones an older release",
-         .needs_root = false,
-         .changes = "packages of this Python environment",
-         .undo = "install the former version again"}};
-    finding.certainty = Certainty::kLikely;
-    return finding;
-  });
-}
-
-Verdict code_without_jit(const Machine& machine, const Catalog& catalog) {
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (!framework.build.is("cuda") || !machine.hardware.gpus.is_known() ||
-        !framework.targets.is_known())
-      return NotApplicable{};
-    for (const auto& gpu : *machine.hardware.gpus) {
-      const auto capability = gpu_capability(machine, catalog, gpu.address);
-      if (!capability || code_fit(*framework.targets, *capability) != CodeFit::kPtxOnly) continue;
-      Finding finding;
-      finding.severity = Severity::kWarning;
-      finding.statement =
-          title(framework) + " has only PTX for this GPU (compute capability " +
-          capability->text() +
-          "): the driver compiles its kernels at the first start, which can take half an hour";
-      finding.evidence = {cite("GPU code of the build", framework.targets)};
-      finding.cause = "the build is older than the GPU";
-      finding.fix = {shell_step("export CUDA_CACHE_MAXSIZE=4294967296",
-                                "keeps the compiled kernels, so that it happens once")};
-      return finding;
-    }
-    return Fine{};
-  });
-}
+// --------------------------------------------------------------------------- cuDNN
 
 std::optional<Version> cudnn_of_build(const Framework& framework, const Catalog& catalog) {
   if (framework.name == "tensorflow" && framework.version.is_known())
@@ -609,10 +480,6 @@ constexpr Rule kRules[] = {
      nvml_found, Standing::kLink},
     {"framework.libraries-missing", "every library it requires is found by its own search",
      required_found, Standing::kOwn},
-    {"framework.no-code-for-gpu", "the build has code that runs on the GPU", code_for_gpu,
-     Standing::kLink},
-    {"framework.only-ptx-for-gpu", "the build has machine code for the GPU", code_without_jit,
-     Standing::kAdvice},
     {"framework.cudnn-too-old", "cuDNN is not older than the build's", cudnn_new_enough,
      Standing::kOwn},
     {"framework.log-hidden", "TensorFlow's warnings are not hidden", log_level_speaks,

@@ -84,6 +84,7 @@ std::vector<RungRules> all_rules() {
       {Rung::kLibraries, framework_library_rules()},
       {Rung::kPython, python_rules()},
       {Rung::kFramework, framework_rules()},
+      {Rung::kFramework, framework_code_rules()},
   };
 }
 

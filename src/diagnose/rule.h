@@ -80,5 +80,6 @@ std::span<const Rule> cuda_rules();
 std::span<const Rule> python_rules();
 std::span<const Rule> framework_library_rules();  ///< Rung libraries.
 std::span<const Rule> framework_rules();
+std::span<const Rule> framework_code_rules();  ///< Rung framework.
 
 }  // namespace gpuwright

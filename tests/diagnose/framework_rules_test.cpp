@@ -231,6 +231,22 @@ TEST(CodeForGpu, IsUndecidedForAGpuThatTheCatalogueDoesNotKnow) {
   EXPECT_TRUE(is_undecided(judge("framework.no-code-for-gpu", machine)));
 }
 
+// tensorflow/tensorflow#99592: an RTX 5080 with a wheel that has PTX of 9.0.
+TEST(NoCode, HoldsForTensorFlowsPtxOnBlackwell) {
+  auto framework = sound_tensorflow();
+  framework.build_cuda = known(Version::of("12.5.1"));
+  framework.targets = known(std::vector<std::string>{"sm_80", "sm_89", "compute_90"});
+  auto machine = machine_with(framework);
+  machine.hardware.gpus.edit()[0].device_id = "2b85";  // RTX 5090, 12.0
+  EXPECT_EQ(finding_of(judge("framework.no-code-for-gpu", machine)).severity, Severity::kError);
+  EXPECT_TRUE(is_fine(judge("framework.only-ptx-for-gpu", machine)));
+  machine.frameworks[0].build_cuda = known(Version::of("12.9"));
+  EXPECT_TRUE(is_fine(judge("framework.no-code-for-gpu", machine)));
+  machine.frameworks[0].name = "torch";
+  machine.frameworks[0].build_cuda = known(Version::of("12.4"));
+  EXPECT_TRUE(is_fine(judge("framework.no-code-for-gpu", machine)));
+}
+
 TEST(OnlyPtx, WarnsAboutTheFirstStart) {
   auto framework = sound_torch();
   framework.targets = known(std::vector<std::string>{"sm_75", "compute_75"});
