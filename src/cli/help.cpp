@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/embedded.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -15,10 +17,21 @@ const EmbeddedFile* find_page(std::string_view id) {
   return nullptr;
 }
 
+// A page begins with "# id: what it says in a few words".
+std::string title_of(const EmbeddedFile& page) {
+  const auto title = value_after(page.text(), "# " + std::string(page.name) + ":");
+  return std::string(title.value_or(""));
+}
+
 std::string list_of_findings() {
-  std::string out = "\nFindings (gpuwright help ID explains one):\n";
+  std::size_t width = 0;
   for (const auto* page = k_finding_pages; page->name != nullptr; ++page)
-    out += std::string("  ") + page->name + "\n";
+    width = std::max(width, std::string_view(page->name).size());
+  std::string out = "\nFindings (gpuwright help ID explains one):\n";
+  for (const auto* page = k_finding_pages; page->name != nullptr; ++page) {
+    const std::string id = page->name;
+    out += "  " + id + std::string(width + 2 - id.size(), ' ') + title_of(*page) + "\n";
+  }
   return out;
 }
 

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 // Which room may include which: the picture in docs/architecture.md, held against the #include
 // lines of src/. Every room may include itself and base.
@@ -46,17 +46,26 @@ struct Include {
   bool quoted = false;
 };
 
+// `#include "room/file.h"` or `#include <header>`; an empty target for any other line.
+Include parse_include(std::string_view line) {
+  constexpr std::string_view kStart = "#include ";
+  if (!line.starts_with(kStart) || line.size() < kStart.size() + 2) return {};
+  const bool quoted = line[kStart.size()] == '"';
+  const auto rest = line.substr(kStart.size() + 1);
+  return {"", std::string(rest.substr(0, rest.find(quoted ? '"' : '>'))), quoted};
+}
+
 std::vector<Include> includes_of_src() {
-  static const std::regex kLine(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
   const fs::path src = fs::path(GPUWRIGHT_SOURCE_DIR) / "src";
   std::vector<Include> found;
   for (const auto& entry : fs::recursive_directory_iterator(src)) {
     if (entry.path().extension() != ".h" && entry.path().extension() != ".cpp") continue;
     std::ifstream in(entry.path());
-    std::smatch match;
-    for (std::string line; std::getline(in, line);)
-      if (std::regex_search(line, match, kLine))
-        found.push_back({fs::relative(entry.path(), src), match[2], match[1] == "\""});
+    for (std::string line; std::getline(in, line);) {
+      Include include = parse_include(line);
+      include.file = fs::relative(entry.path(), src);
+      if (!include.target.empty()) found.push_back(include);
+    }
   }
   return found;
 }

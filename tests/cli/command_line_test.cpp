@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/program.h"
 #include "support/schema.h"
@@ -180,6 +181,14 @@ TEST(CommandLineHelp, ListsEveryCommandAndFinding) {
   for (const auto& command : cli::commands())
     EXPECT_NE(run.out.find(std::string("  ") + command.name), std::string::npos);
   EXPECT_NE(run.out.find("hardware.no-gpu"), std::string::npos);
+}
+
+TEST(CommandLineHelp, SaysOfEveryFindingWhatItIs) {
+  const ProgramRun run = run_program({"help"});
+  const auto findings = lines(run.out.substr(run.out.find("\nFindings") + 1));
+  ASSERT_GT(findings.size(), 1u);
+  for (std::size_t i = 1; i < findings.size(); ++i)
+    EXPECT_GT(words(findings[i]).size(), 1u) << findings[i];
 }
 
 TEST(CommandLineHelp, EveryExampleRuns) {
