@@ -31,7 +31,9 @@ void declare(CLI::App& app, std::span<const Option> options, std::deque<Slot>& s
   }
 }
 
-Result<void> check_choice(const Option& option, const std::string& value) {
+Result<void> check_value(const Option& option, const std::string& value) {
+  // `--root "$DIR"` with DIR unset must not judge another machine than the one meant.
+  if (value.empty()) return fail("is empty", option.name);
   const auto choices = words(option.choices);
   if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end())
     return {};
@@ -66,8 +68,8 @@ Result<Arguments> parse_arguments(const Command& command, const std::vector<std:
   Arguments arguments;
   for (const auto& slot : slots) {
     if (!slot.given && app.get_option(slot.option->name)->count() == 0) continue;
-    if (const auto valid = check_choice(*slot.option, slot.value);
-        *slot.option->value != '\0' && !valid)
+    const bool takes_value = *slot.option->value != '\0';
+    if (const auto valid = check_value(*slot.option, slot.value); takes_value && !valid)
       return tl::unexpected(valid.error());
     arguments.set(slot.option->name, slot.value);
   }

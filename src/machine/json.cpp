@@ -197,6 +197,9 @@ Result<Machine> snapshot_from_json(const Json& document) {
 }
 
 Result<Machine> snapshot_from_text(std::string_view text, const std::string& name) {
+  // Said before the depth is counted, which in a binary file would be an accident.
+  if (!trim(text).starts_with('{'))
+    return fail("is not a gpuwright snapshot (does not begin with '{')", name);
   // A depth limit comes first: the parser is iterative but the value's destructor is not.
   std::size_t depth = 0;
   bool in_string = false;

@@ -31,6 +31,7 @@ const Case kCases[] = {
     {"check-version", {"check", "--version"}, ""},
     {"unknown-option", {"check", "--frobnicate"}, ""},
     {"missing-value", {"check", "--root"}, ""},
+    {"empty-value", {"check", "--root", ""}, ""},
     {"unexpected-operand", {"check", "everything"}, ""},
     {"unknown-rung", {"check", "--only", "basement"}, ""},
     {"unknown-framework", {"check", "--framework", "caffe"}, ""},
