@@ -69,6 +69,10 @@ std::vector<std::string> unknowns(const Machine& machine, const Framework& frame
   for (const auto& library : framework.libraries)
     if (library.state == "unknown" && library.role != "optional" && library.role != "sub-library")
       out.push_back("what " + library.name + " becomes is not known (" + library.error + ")");
+  for (const auto& library : framework.libraries)
+    if (library.name == "libnvidia-ml.so.1" && library.state != "found")
+      note_unknown("whether it needs libnvidia-ml.so.1, which its search does not reach,",
+                   framework.needs_nvml, out);
   const bool has_required = std::any_of(framework.libraries.begin(), framework.libraries.end(),
                                         [](const auto& l) { return l.role == "required"; });
   if (framework.name == "tensorflow" && framework.build.is("cuda") && !has_required)

@@ -441,9 +441,16 @@ Verdict cudnn_new_enough(const Machine& machine, const Catalog& catalog) {
 
 // -------------------------------------------------------------------------- settings
 
+// 2.18 to 2.20 log through absl and do not tell it about the variable (seen on 2.18.1, 2.19.1 and
+// 2.20.0; 2.16.1 and 2.21.0 obey).
+bool obeys_log_level(const Framework& framework) {
+  if (!framework.version.is_known()) return true;
+  return *framework.version < Version::of("2.18") || *framework.version >= Version::of("2.21");
+}
+
 Verdict log_level_speaks(const Machine& machine, const Catalog&) {
   return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (framework.name != "tensorflow") return NotApplicable{};
+    if (framework.name != "tensorflow" || !obeys_log_level(framework)) return NotApplicable{};
     const auto value = variable(machine, "TF_CPP_MIN_LOG_LEVEL");
     if (!value || parse_unsigned(trim(*value)).value_or(0) < 2) return Fine{};
     Finding finding;

@@ -320,6 +320,11 @@ void trace_cudnn_parts(LibraryTrace& trace, const Python& python) {
     for (const auto* part : kParts9) trace_part(trace, python, *main, part);
 }
 
+void trace_nvml(LibraryTrace& trace, std::size_t caller, const Framework& framework) {
+  if (framework.needs_nvml.is(false)) return;
+  trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
+}
+
 Fact<std::string> search_tag(const LibraryTrace& trace, std::size_t object) {
   const auto& mapped = trace.process().objects()[object];
   if (mapped.elf.runpath) return Fact<std::string>::known("DT_RUNPATH", mapped.path);

@@ -92,6 +92,10 @@ void trace_cudnn_version(LibraryTrace& trace, const Python& python);
 /// are tried in this order.
 void trace_cudnn_parts(LibraryTrace& trace, const Python& python);
 
+/// libnvidia-ml.so.1 as a device of XLA opens it: not at all where NVML is not needed, and as
+/// "optional" where that is not known.
+void trace_nvml(LibraryTrace& trace, std::size_t caller, const Framework& framework);
+
 /// "DT_RUNPATH" or "DT_RPATH" of a mapped object, absent when it has neither.
 Fact<std::string> search_tag(const LibraryTrace& trace, std::size_t object);
 

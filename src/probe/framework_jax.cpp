@@ -204,7 +204,7 @@ void trace_query(const FrameworkScene& scene, const Plugin& plugin,
   if (!caller) return;
   framework.opener = Fact<std::string>::known(object, object);
   framework.opener_tag = search_tag(trace, *caller);
-  trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
+  trace_nvml(trace, *caller, framework);
   trace.at("use");
   for (const auto& library : libraries_of(plugin))
     if (!library.required) trace.open(library.soname, caller, "optional");

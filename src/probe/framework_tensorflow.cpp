@@ -140,9 +140,11 @@ void trace_libraries(const FrameworkScene& scene, const std::string& package,
     trace.at("query");
     trace.open("libcuda.so.1", caller, "driver");
     trace.at("device");
-    trace.open("libnvidia-ml.so.1", caller, framework.needs_nvml.is(true) ? "nvml" : "optional");
+    // With NVML came the description of a device, which asks for cuDNN's version.
+    const bool described = framework.needs_nvml.is(true);
+    trace_nvml(trace, *caller, framework);
     for (std::size_t i = 1; i < required.size(); ++i) trace.open(required[i], caller, "required");
-    trace_cudnn_version(trace, scene.python());
+    if (described) trace_cudnn_version(trace, scene.python());
     trace.at("use");
     trace_cudnn_parts(trace, scene.python());
   }

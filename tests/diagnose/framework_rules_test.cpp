@@ -268,10 +268,20 @@ TEST(CudnnTooOld, ComparesMajorAndMinor) {
 
 TEST(LogHidden, InformsAboutTwoAndMore) {
   auto machine = machine_with(sound_tensorflow());
+  machine.frameworks[0].version = known(Version::of("2.21.0"));
   machine.cuda.variables["TF_CPP_MIN_LOG_LEVEL"] = "1";
   EXPECT_TRUE(is_fine(judge("framework.log-hidden", machine)));
   machine.cuda.variables["TF_CPP_MIN_LOG_LEVEL"] = "3";
   EXPECT_EQ(finding_of(judge("framework.log-hidden", machine)).severity, Severity::kInfo);
+}
+
+TEST(LogHidden, LeavesReleasesAloneThatPrintAllTheSame) {
+  for (const auto* version : {"2.18.1", "2.20.0"}) {
+    auto machine = machine_with(sound_tensorflow());
+    machine.frameworks[0].version = known(Version::of(version));
+    machine.cuda.variables["TF_CPP_MIN_LOG_LEVEL"] = "2";
+    EXPECT_TRUE(does_not_apply(judge("framework.log-hidden", machine))) << version;
+  }
 }
 
 TEST(WheelOverridden, SpeaksWhenAWheelLosesToAnotherFile) {

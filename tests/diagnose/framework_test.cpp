@@ -145,6 +145,17 @@ TEST(Answer, UnknownOnTheWayIsCannotTell) {
   EXPECT_EQ(answer_of(machine_with(framework)).answer, Answer::kCannotTell);
 }
 
+TEST(Answer, MissingNvmlIsCannotTellWhereItsNeedIsUnknown) {
+  auto framework = sound_jax();
+  framework.needs_nvml = Fact<bool>::unknown("catalogue", "no row for this release");
+  framework.libraries.push_back(found("libnvidia-ml.so.1", "optional", "/usr/lib"));
+  EXPECT_EQ(answer_of(machine_with(framework)).answer, Answer::kUses);
+  framework = without(framework, "libnvidia-ml.so.1");
+  EXPECT_EQ(answer_of(machine_with(framework)).answer, Answer::kCannotTell);
+  framework.needs_nvml = known(false);
+  EXPECT_EQ(answer_of(machine_with(framework)).answer, Answer::kUses);
+}
+
 // A library that is certainly missing decides, whatever else is unknown.
 TEST(Answer, CertainMissDecidesBesideAnUnknown) {
   auto framework = without(sound_tensorflow(), "libcudnn.so.9");
