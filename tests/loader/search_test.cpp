@@ -187,20 +187,20 @@ TEST(Runpath, IsNotInherited) {
 TEST(LibraryPath, TakesAnEmptyElementForTheCurrentDirectory) {
   World world;
   world.config.library_path = "/nothing:";
-  world.config.working_directory = "/work";
-  world.add("/work/libx.so", named("libx.so"));
+  world.config.working_directory = "/project";
+  world.add("/project/libx.so", named("libx.so"));
   Process process = world.started();
   const Outcome outcome = process.dlopen("libx.so");
   EXPECT_EQ(outcome.path, "libx.so");
-  EXPECT_EQ(process.objects()[*outcome.object].origin, "/work");
-  EXPECT_EQ(process.objects()[*outcome.object].real_path, "/work/libx.so");
+  EXPECT_EQ(process.objects()[*outcome.object].origin, "/project");
+  EXPECT_EQ(process.objects()[*outcome.object].real_path, "/project/libx.so");
 }
 
 TEST(LibraryPath, IsNothingWhenItIsEmptyAsAWhole) {
   World world;
   world.config.library_path = "";
-  world.config.working_directory = "/work";
-  world.add("/work/libx.so", named("libx.so"));
+  world.config.working_directory = "/project";
+  world.add("/project/libx.so", named("libx.so"));
   EXPECT_EQ(world.opened("libx.so"), kNotFound);
 }
 

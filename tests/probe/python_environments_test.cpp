@@ -11,7 +11,7 @@ class OtherEnvironments : public testing::Test {
  protected:
   OtherEnvironments() {
     environment_["HOME"] = "/home/u";
-    system_.cwd = "/work";
+    system_.cwd = "/project";
   }
 
   // One text an environment: path, kind, frameworks.
@@ -48,11 +48,11 @@ TEST_F(OtherEnvironments, AreNoneOnAnEmptyMachine) { EXPECT_TRUE(found().empty()
 
 TEST_F(OtherEnvironments, OfTheWorkingDirectoryNameTheirFrameworks) {
   add_debian_python(system_, "3.11");
-  add_venv(system_, "/work/.venv", "/usr", "3.11", kClosed);
-  install("/work/.venv/lib/python3.11/site-packages", "tensorflow", "tensorflow_cpu-2.21.0");
-  install("/work/.venv/lib/python3.11/site-packages", "tensorboard", "tensorboard-2.19.0");
+  add_venv(system_, "/project/.venv", "/usr", "3.11", kClosed);
+  install("/project/.venv/lib/python3.11/site-packages", "tensorflow", "tensorflow_cpu-2.21.0");
+  install("/project/.venv/lib/python3.11/site-packages", "tensorboard", "tensorboard-2.19.0");
   EXPECT_EQ(found(),
-            (Texts{"/work/.venv venv tensorflow-cpu 2.21.0", "/usr/bin/python3.11 system"}));
+            (Texts{"/project/.venv venv tensorflow-cpu 2.21.0", "/usr/bin/python3.11 system"}));
 }
 
 TEST_F(OtherEnvironments, AreFoundWhereToolsKeepThem) {
@@ -73,15 +73,15 @@ TEST_F(OtherEnvironments, AreFoundWhereToolsKeepThem) {
 
 TEST_F(OtherEnvironments, LeaveTheChosenOneOut) {
   add_debian_python(system_, "3.11");
-  add_venv(system_, "/work/.venv", "/usr", "3.11", kClosed);
+  add_venv(system_, "/project/.venv", "/usr", "3.11", kClosed);
   Interpreter chosen;
   chosen.kind = "venv";
-  chosen.prefix = "/work/.venv";
+  chosen.prefix = "/project/.venv";
   chosen.real_path = "/usr/bin/python3.11";
   EXPECT_EQ(found(chosen), Texts{"/usr/bin/python3.11 system"});
   chosen.kind = "system";
   chosen.prefix = "/usr";
-  EXPECT_EQ(found(chosen), Texts{"/work/.venv venv"});
+  EXPECT_EQ(found(chosen), Texts{"/project/.venv venv"});
 }
 
 TEST_F(OtherEnvironments, OfTheSystemAreSeveralUnderOnePrefix) {
