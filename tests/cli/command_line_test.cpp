@@ -185,7 +185,8 @@ TEST(CommandLineHelp, ListsEveryCommandAndFinding) {
 
 TEST(CommandLineHelp, SaysOfEveryFindingWhatItIs) {
   const ProgramRun run = run_program({"help"});
-  const auto findings = lines(run.out.substr(run.out.find("\nFindings") + 1));
+  const std::string list = run.out.substr(run.out.find("\nFindings") + 1);
+  const auto findings = lines(list);
   ASSERT_GT(findings.size(), 1u);
   for (std::size_t i = 1; i < findings.size(); ++i)
     EXPECT_GT(words(findings[i]).size(), 1u) << findings[i];
