@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -223,7 +224,8 @@ class LiveSystem : public System {
     if (!where) return tl::unexpected(where.error());
     struct statvfs st;
     if (::statvfs(where->c_str(), &st) != 0) return system_error(errno, path);
-    return Space{st.f_blocks * st.f_frsize, st.f_bavail * st.f_frsize};
+    return Space{st.f_blocks * st.f_frsize, st.f_bavail * st.f_frsize, st.f_files, st.f_favail,
+                 (st.f_flag & ST_RDONLY) != 0};
   }
 
   Result<std::string> kernel_log(std::size_t max_bytes) const override {
@@ -234,6 +236,14 @@ class LiveSystem : public System {
     if (length < 0) return system_error(errno, "kernel log");
     text.resize(static_cast<std::size_t>(length));
     return text;
+  }
+
+  Result<ClockReading> clock() const override {
+    if (!root_.empty()) return system_error(ENOENT, "clock");
+    struct timex state {};  // modes 0: reads and sets nothing
+    const int answer = ::adjtimex(&state);
+    if (answer < 0) return system_error(errno, "adjtimex");
+    return ClockReading{::time(nullptr), (state.status & STA_UNSYNC) == 0};
   }
 
   Result<KernelName> kernel() const override {

@@ -72,7 +72,16 @@ struct KernelName {
 
 struct Space {
   std::uint64_t total_bytes = 0;
-  std::uint64_t free_bytes = 0;  ///< For an unprivileged user.
+  std::uint64_t free_bytes = 0;    ///< For an unprivileged user.
+  std::uint64_t total_inodes = 0;  ///< 0 where the file system makes them as needed.
+  std::uint64_t free_inodes = 0;   ///< For an unprivileged user.
+  bool read_only = false;
+};
+
+/// The system's clock.
+struct ClockReading {
+  std::int64_t now_s = 0;     ///< Seconds since the epoch.
+  bool synchronised = false;  ///< A time service has told the kernel so (adjtimex, STA_UNSYNC).
 };
 
 /// The door to files and to the few system calls that probes need. Paths are absolute and mean the
@@ -108,6 +117,8 @@ class System {
 
   [[nodiscard]] virtual Result<KernelName> kernel() const = 0;
   [[nodiscard]] virtual Result<Identity> identity() const = 0;
+  /// ENOENT in a tree that is not this machine.
+  [[nodiscard]] virtual Result<ClockReading> clock() const = 0;
   /// The environment block that a command started here and now would get.
   [[nodiscard]] virtual Result<std::map<std::string, std::string>> environment() const = 0;
   /// Absolute path of the working directory.

@@ -51,7 +51,4 @@ CodeFit code_fit(const std::vector<std::string>& targets, const Version& capabil
 std::vector<FrameworkAnswer> judge_frameworks(const Machine& machine, const Catalog& catalog,
                                               const std::vector<Finding>& findings);
 
-/// Rules about the libraries that frameworks load; rung libraries.
-std::span<const Rule> framework_library_rules();
-
 }  // namespace gpuwright

@@ -76,15 +76,27 @@ Evidence cite_text(const char* what, bool known, bool absent, const std::string&
 std::vector<RungRules> all_rules() {
   return {
       {Rung::kHost, host_rules()},
+      {Rung::kHost, host_limit_rules()},
       {Rung::kHardware, hardware_rules()},
+      {Rung::kHardware, hardware_log_rules()},
+      {Rung::kHardware, hardware_health_rules()},
       {Rung::kDriver, driver_module_rules()},
       {Rung::kDriver, driver_library_rules()},
       {Rung::kDriver, driver_node_rules()},
+      {Rung::kDriver, driver_install_rules()},
+      {Rung::kDriver, driver_service_rules()},
+      {Rung::kDriver, run_driver_rules()},
       {Rung::kCuda, cuda_rules()},
+      {Rung::kCuda, cuda_environment_rules()},
+      {Rung::kLibraries, library_file_rules()},
       {Rung::kLibraries, framework_library_rules()},
       {Rung::kPython, python_rules()},
+      {Rung::kPython, python_environment_rules()},
       {Rung::kFramework, framework_rules()},
       {Rung::kFramework, framework_code_rules()},
+      {Rung::kFramework, framework_package_rules()},
+      {Rung::kFramework, framework_setting_rules()},
+      {Rung::kFramework, run_framework_rules()},
   };
 }
 

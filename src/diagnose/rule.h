@@ -69,17 +69,28 @@ Evidence cite(const char* what, const Fact<T>& fact) {
   return cite_text(what, fact.is_known(), fact.is_absent(), value, fact.reason(), fact.source());
 }
 
-/// The rules of one rung, in order of judging. The driver's fill three files: the kernel's side,
-/// the user-space libraries, and the device nodes with the services behind them.
+/// The tables of rules, a file each, in order of judging. A rung may have several.
 std::span<const Rule> host_rules();
+std::span<const Rule> host_limit_rules();
 std::span<const Rule> hardware_rules();
+std::span<const Rule> hardware_log_rules();
+std::span<const Rule> hardware_health_rules();
+std::span<const Rule> driver_install_rules();
 std::span<const Rule> driver_module_rules();
 std::span<const Rule> driver_library_rules();
 std::span<const Rule> driver_node_rules();
+std::span<const Rule> driver_service_rules();
+std::span<const Rule> run_driver_rules();  ///< Rung driver.
 std::span<const Rule> cuda_rules();
-std::span<const Rule> python_rules();
+std::span<const Rule> cuda_environment_rules();
+std::span<const Rule> library_file_rules();       ///< Rung libraries.
 std::span<const Rule> framework_library_rules();  ///< Rung libraries.
+std::span<const Rule> python_rules();
+std::span<const Rule> python_environment_rules();
 std::span<const Rule> framework_rules();
-std::span<const Rule> framework_code_rules();  ///< Rung framework.
+std::span<const Rule> framework_code_rules();
+std::span<const Rule> framework_package_rules();
+std::span<const Rule> framework_setting_rules();
+std::span<const Rule> run_framework_rules();  ///< Rung framework.
 
 }  // namespace gpuwright

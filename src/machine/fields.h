@@ -31,6 +31,18 @@ inline constexpr auto kFields<CxxRuntime> =
     std::tuple{GPUWRIGHT_F(CxxRuntime, path), GPUWRIGHT_F(CxxRuntime, glibcxx)};
 
 template <>
+inline constexpr auto kFields<FileSpace> =
+    std::tuple{GPUWRIGHT_F(FileSpace, path),         GPUWRIGHT_F(FileSpace, purpose),
+               GPUWRIGHT_F(FileSpace, total_bytes),  GPUWRIGHT_F(FileSpace, free_bytes),
+               GPUWRIGHT_F(FileSpace, total_inodes), GPUWRIGHT_F(FileSpace, free_inodes),
+               GPUWRIGHT_F(FileSpace, read_only)};
+
+template <>
+inline constexpr auto kFields<Clock> =
+    std::tuple{GPUWRIGHT_F(Clock, now_s), GPUWRIGHT_F(Clock, newest_file_s),
+               GPUWRIGHT_F(Clock, newest_file), GPUWRIGHT_F(Clock, synchronised)};
+
+template <>
 inline constexpr auto kFields<Host> = std::tuple{GPUWRIGHT_F(Host, distribution),
                                                  GPUWRIGHT_F(Host, distribution_version),
                                                  GPUWRIGHT_F(Host, distribution_name),
@@ -49,7 +61,15 @@ inline constexpr auto kFields<Host> = std::tuple{GPUWRIGHT_F(Host, distribution)
                                                  GPUWRIGHT_F(Host, memlock_bytes),
                                                  GPUWRIGHT_F(Host, uid),
                                                  GPUWRIGHT_F(Host, groups),
-                                                 GPUWRIGHT_F(Host, sudo_user)};
+                                                 GPUWRIGHT_F(Host, sudo_user),
+                                                 GPUWRIGHT_F(Host, spaces),
+                                                 GPUWRIGHT_F(Host, open_files),
+                                                 GPUWRIGHT_F(Host, cpu_model),
+                                                 GPUWRIGHT_F(Host, cpu_features),
+                                                 GPUWRIGHT_F(Host, clock),
+                                                 GPUWRIGHT_F(Host, memory_bytes),
+                                                 GPUWRIGHT_F(Host, memory_limit_bytes),
+                                                 GPUWRIGHT_F(Host, environment_of)};
 
 template <>
 inline constexpr auto kFields<PciGpu> =
@@ -73,7 +93,8 @@ inline constexpr auto kFields<Hardware> =
 template <>
 inline constexpr auto kFields<ModuleFile> =
     std::tuple{GPUWRIGHT_F(ModuleFile, kernel), GPUWRIGHT_F(ModuleFile, path),
-               GPUWRIGHT_F(ModuleFile, version), GPUWRIGHT_F(ModuleFile, flavour)};
+               GPUWRIGHT_F(ModuleFile, version), GPUWRIGHT_F(ModuleFile, flavour),
+               GPUWRIGHT_F(ModuleFile, vermagic)};
 
 template <>
 inline constexpr auto kFields<DkmsBuild> =
@@ -96,6 +117,26 @@ inline constexpr auto kFields<DriverLibrary> =
                GPUWRIGHT_F(DriverLibrary, chosen)};
 
 template <>
+inline constexpr auto kFields<PackageEvent> =
+    std::tuple{GPUWRIGHT_F(PackageEvent, time),    GPUWRIGHT_F(PackageEvent, action),
+               GPUWRIGHT_F(PackageEvent, package), GPUWRIGHT_F(PackageEvent, from),
+               GPUWRIGHT_F(PackageEvent, to),      GPUWRIGHT_F(PackageEvent, log)};
+
+template <>
+inline constexpr auto kFields<DriverHolder> =
+    std::tuple{GPUWRIGHT_F(DriverHolder, pid), GPUWRIGHT_F(DriverHolder, name),
+               GPUWRIGHT_F(DriverHolder, holds)};
+
+template <>
+inline constexpr auto kFields<BlockedTask> = std::tuple{
+    GPUWRIGHT_F(BlockedTask, pid), GPUWRIGHT_F(BlockedTask, name), GPUWRIGHT_F(BlockedTask, where)};
+
+template <>
+inline constexpr auto kFields<MigGpu> =
+    std::tuple{GPUWRIGHT_F(MigGpu, minor), GPUWRIGHT_F(MigGpu, gpu_instances),
+               GPUWRIGHT_F(MigGpu, compute_instances)};
+
+template <>
 inline constexpr auto kFields<Driver> = std::tuple{GPUWRIGHT_F(Driver, module_version),
                                                    GPUWRIGHT_F(Driver, module_flavour),
                                                    GPUWRIGHT_F(Driver, loaded_modules),
@@ -112,7 +153,19 @@ inline constexpr auto kFields<Driver> = std::tuple{GPUWRIGHT_F(Driver, module_ve
                                                    GPUWRIGHT_F(Driver, fabric_manager_running),
                                                    GPUWRIGHT_F(Driver, fabric_manager_version),
                                                    GPUWRIGHT_F(Driver, packages),
-                                                   GPUWRIGHT_F(Driver, kernel_log)};
+                                                   GPUWRIGHT_F(Driver, kernel_log),
+                                                   GPUWRIGHT_F(Driver, package_history),
+                                                   GPUWRIGHT_F(Driver, runfile),
+                                                   GPUWRIGHT_F(Driver, holders),
+                                                   GPUWRIGHT_F(Driver, blocked),
+                                                   GPUWRIGHT_F(Driver, mig),
+                                                   GPUWRIGHT_F(Driver, mps_directory),
+                                                   GPUWRIGHT_F(Driver, mps_daemon),
+                                                   GPUWRIGHT_F(Driver, vgpu_guest),
+                                                   GPUWRIGHT_F(Driver, licence_daemon),
+                                                   GPUWRIGHT_F(Driver, licence_configured),
+                                                   GPUWRIGHT_F(Driver, gsp_firmware),
+                                                   GPUWRIGHT_F(Driver, module_options)};
 
 template <>
 inline constexpr auto kFields<Toolkit> = std::tuple{
@@ -125,14 +178,30 @@ inline constexpr auto kFields<PathElement> =
                GPUWRIGHT_F(PathElement, holds)};
 
 template <>
-inline constexpr auto kFields<Cuda> = std::tuple{
-    GPUWRIGHT_F(Cuda, toolkits), GPUWRIGHT_F(Cuda, nvcc_on_path), GPUWRIGHT_F(Cuda, library_path),
-    GPUWRIGHT_F(Cuda, preload),  GPUWRIGHT_F(Cuda, variables),    GPUWRIGHT_F(Cuda, environment)};
+inline constexpr auto kFields<DeclaredVariable> =
+    std::tuple{GPUWRIGHT_F(DeclaredVariable, name), GPUWRIGHT_F(DeclaredVariable, value),
+               GPUWRIGHT_F(DeclaredVariable, file), GPUWRIGHT_F(DeclaredVariable, scope)};
 
 template <>
-inline constexpr auto kFields<Distribution> =
-    std::tuple{GPUWRIGHT_F(Distribution, name), GPUWRIGHT_F(Distribution, version),
-               GPUWRIGHT_F(Distribution, location)};
+inline constexpr auto kFields<LibraryCopy> =
+    std::tuple{GPUWRIGHT_F(LibraryCopy, family),    GPUWRIGHT_F(LibraryCopy, path),
+               GPUWRIGHT_F(LibraryCopy, real_path), GPUWRIGHT_F(LibraryCopy, soname),
+               GPUWRIGHT_F(LibraryCopy, version),   GPUWRIGHT_F(LibraryCopy, kind),
+               GPUWRIGHT_F(LibraryCopy, origin)};
+
+template <>
+inline constexpr auto kFields<Cuda> = std::tuple{
+    GPUWRIGHT_F(Cuda, toolkits), GPUWRIGHT_F(Cuda, nvcc_on_path), GPUWRIGHT_F(Cuda, library_path),
+    GPUWRIGHT_F(Cuda, preload),  GPUWRIGHT_F(Cuda, variables),    GPUWRIGHT_F(Cuda, environment),
+    GPUWRIGHT_F(Cuda, declared), GPUWRIGHT_F(Cuda, copies)};
+
+template <>
+inline constexpr auto kFields<Distribution> = std::tuple{GPUWRIGHT_F(Distribution, name),
+                                                         GPUWRIGHT_F(Distribution, version),
+                                                         GPUWRIGHT_F(Distribution, location),
+                                                         GPUWRIGHT_F(Distribution, requirements),
+                                                         GPUWRIGHT_F(Distribution, requires_python),
+                                                         GPUWRIGHT_F(Distribution, tag)};
 
 template <>
 inline constexpr auto kFields<Interpreter> =
@@ -153,10 +222,28 @@ inline constexpr auto kFields<OtherEnvironment> =
                GPUWRIGHT_F(OtherEnvironment, frameworks)};
 
 template <>
+inline constexpr auto kFields<ModuleShadow> =
+    std::tuple{GPUWRIGHT_F(ModuleShadow, module), GPUWRIGHT_F(ModuleShadow, path),
+               GPUWRIGHT_F(ModuleShadow, origin), GPUWRIGHT_F(ModuleShadow, hides)};
+
+template <>
+inline constexpr auto kFields<Launcher> =
+    std::tuple{GPUWRIGHT_F(Launcher, command), GPUWRIGHT_F(Launcher, path),
+               GPUWRIGHT_F(Launcher, interpreter), GPUWRIGHT_F(Launcher, prefix)};
+
+template <>
+inline constexpr auto kFields<JupyterKernel> =
+    std::tuple{GPUWRIGHT_F(JupyterKernel, name),     GPUWRIGHT_F(JupyterKernel, path),
+               GPUWRIGHT_F(JupyterKernel, title),    GPUWRIGHT_F(JupyterKernel, program),
+               GPUWRIGHT_F(JupyterKernel, prefix),   GPUWRIGHT_F(JupyterKernel, frameworks),
+               GPUWRIGHT_F(JupyterKernel, variables)};
+
+template <>
 inline constexpr auto kFields<Python> =
-    std::tuple{GPUWRIGHT_F(Python, interpreter), GPUWRIGHT_F(Python, sys_path),
+    std::tuple{GPUWRIGHT_F(Python, interpreter),   GPUWRIGHT_F(Python, sys_path),
                GPUWRIGHT_F(Python, path_unknowns), GPUWRIGHT_F(Python, distributions),
-               GPUWRIGHT_F(Python, others)};
+               GPUWRIGHT_F(Python, others),        GPUWRIGHT_F(Python, shadows),
+               GPUWRIGHT_F(Python, launchers),     GPUWRIGHT_F(Python, kernels)};
 
 template <>
 inline constexpr auto kFields<ResolvedLibrary> =
@@ -189,7 +276,65 @@ inline constexpr auto kFields<Framework> = std::tuple{GPUWRIGHT_F(Framework, nam
                                                       GPUWRIGHT_F(Framework, plugin_version),
                                                       GPUWRIGHT_F(Framework, core_version),
                                                       GPUWRIGHT_F(Framework, needs_nvml),
-                                                      GPUWRIGHT_F(Framework, notes)};
+                                                      GPUWRIGHT_F(Framework, notes),
+                                                      GPUWRIGHT_F(Framework, variant),
+                                                      GPUWRIGHT_F(Framework, conda_build),
+                                                      GPUWRIGHT_F(Framework, ptxas),
+                                                      GPUWRIGHT_F(Framework, libdevice)};
+
+template <>
+inline constexpr auto kFields<NvmlGpu> = std::tuple{GPUWRIGHT_F(NvmlGpu, index),
+                                                    GPUWRIGHT_F(NvmlGpu, address),
+                                                    GPUWRIGHT_F(NvmlGpu, name),
+                                                    GPUWRIGHT_F(NvmlGpu, uuid),
+                                                    GPUWRIGHT_F(NvmlGpu, error),
+                                                    GPUWRIGHT_F(NvmlGpu, memory_total_bytes),
+                                                    GPUWRIGHT_F(NvmlGpu, memory_used_bytes),
+                                                    GPUWRIGHT_F(NvmlGpu, utilisation_percent),
+                                                    GPUWRIGHT_F(NvmlGpu, temperature_c),
+                                                    GPUWRIGHT_F(NvmlGpu, power_w),
+                                                    GPUWRIGHT_F(NvmlGpu, power_limit_w),
+                                                    GPUWRIGHT_F(NvmlGpu, link_generation),
+                                                    GPUWRIGHT_F(NvmlGpu, link_generation_max),
+                                                    GPUWRIGHT_F(NvmlGpu, link_width),
+                                                    GPUWRIGHT_F(NvmlGpu, link_width_max),
+                                                    GPUWRIGHT_F(NvmlGpu, clock_reasons),
+                                                    GPUWRIGHT_F(NvmlGpu, compute_mode),
+                                                    GPUWRIGHT_F(NvmlGpu, persistence),
+                                                    GPUWRIGHT_F(NvmlGpu, ecc),
+                                                    GPUWRIGHT_F(NvmlGpu, mig),
+                                                    GPUWRIGHT_F(NvmlGpu, mig_devices),
+                                                    GPUWRIGHT_F(NvmlGpu, ecc_uncorrected_volatile),
+                                                    GPUWRIGHT_F(NvmlGpu, ecc_uncorrected_aggregate),
+                                                    GPUWRIGHT_F(NvmlGpu, remapped_rows_uncorrected),
+                                                    GPUWRIGHT_F(NvmlGpu, remap_pending),
+                                                    GPUWRIGHT_F(NvmlGpu, remap_failed),
+                                                    GPUWRIGHT_F(NvmlGpu, retired_pages),
+                                                    GPUWRIGHT_F(NvmlGpu, retirement_pending),
+                                                    GPUWRIGHT_F(NvmlGpu, virtualisation),
+                                                    GPUWRIGHT_F(NvmlGpu, licence),
+                                                    GPUWRIGHT_F(NvmlGpu, fabric_state)};
+
+template <>
+inline constexpr auto kFields<NvmlRun> =
+    std::tuple{GPUWRIGHT_F(NvmlRun, path), GPUWRIGHT_F(NvmlRun, result),
+               GPUWRIGHT_F(NvmlRun, driver_version), GPUWRIGHT_F(NvmlRun, gpus)};
+
+template <>
+inline constexpr auto kFields<DriverRun> =
+    std::tuple{GPUWRIGHT_F(DriverRun, path), GPUWRIGHT_F(DriverRun, result),
+               GPUWRIGHT_F(DriverRun, cuda), GPUWRIGHT_F(DriverRun, devices)};
+
+template <>
+inline constexpr auto kFields<FrameworkRun> =
+    std::tuple{GPUWRIGHT_F(FrameworkRun, framework), GPUWRIGHT_F(FrameworkRun, result),
+               GPUWRIGHT_F(FrameworkRun, error),     GPUWRIGHT_F(FrameworkRun, version),
+               GPUWRIGHT_F(FrameworkRun, devices),   GPUWRIGHT_F(FrameworkRun, matmul),
+               GPUWRIGHT_F(FrameworkRun, libraries), GPUWRIGHT_F(FrameworkRun, messages)};
+
+template <>
+inline constexpr auto kFields<Run> =
+    std::tuple{GPUWRIGHT_F(Run, driver), GPUWRIGHT_F(Run, nvml), GPUWRIGHT_F(Run, frameworks)};
 
 template <>
 inline constexpr auto kFields<ProbeNote> =
@@ -199,7 +344,7 @@ template <>
 inline constexpr auto kFields<Machine> = std::tuple{
     GPUWRIGHT_F(Machine, host), GPUWRIGHT_F(Machine, hardware), GPUWRIGHT_F(Machine, driver),
     GPUWRIGHT_F(Machine, cuda), GPUWRIGHT_F(Machine, python),   GPUWRIGHT_F(Machine, frameworks),
-    GPUWRIGHT_F(Machine, notes)};
+    GPUWRIGHT_F(Machine, run),  GPUWRIGHT_F(Machine, notes)};
 
 #undef GPUWRIGHT_F
 

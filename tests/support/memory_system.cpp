@@ -149,18 +149,21 @@ Result<std::string> MemorySystem::read_link(const std::string& path) const {
   });
 }
 
-Result<std::string> MemorySystem::resolve(const std::string& path) const { return walk(path, true); }
+Result<std::string> MemorySystem::resolve(const std::string& path) const {
+  return walk(path, true);
+}
 
 Result<std::vector<DirectoryEntry>> MemorySystem::list(const std::string& path) const {
-  return walk(path, true).and_then(
-      [&](const std::string& at) -> Result<std::vector<DirectoryEntry>> {
+  return walk(path, true)
+      .and_then([&](const std::string& at) -> Result<std::vector<DirectoryEntry>> {
         if (nodes_.at(at).status.kind != FileKind::kDirectory) return error_of(ENOTDIR, path);
         std::vector<DirectoryEntry> entries;
         const std::string prefix = at == "/" ? "/" : at + "/";
         for (auto it = nodes_.upper_bound(prefix);
              it != nodes_.end() && it->first.starts_with(prefix); ++it) {
           const auto name = it->first.substr(prefix.size());
-          if (name.find('/') == std::string::npos) entries.push_back({name, it->second.status.kind});
+          if (name.find('/') == std::string::npos)
+            entries.push_back({name, it->second.status.kind});
         }
         return entries;
       });
@@ -176,8 +179,8 @@ Result<std::string> MemorySystem::read(const std::string& path, std::size_t max_
 }
 
 Result<std::unique_ptr<RandomAccessFile>> MemorySystem::open(const std::string& path) const {
-  return walk(path, true).and_then(
-      [&](const std::string& at) -> Result<std::unique_ptr<RandomAccessFile>> {
+  return walk(path, true)
+      .and_then([&](const std::string& at) -> Result<std::unique_ptr<RandomAccessFile>> {
         const Node& node = nodes_.at(at);
         if (node.status.kind == FileKind::kDirectory) return error_of(EISDIR, path);
         if (node.status.kind != FileKind::kRegular) return error_of(EINVAL, path);
@@ -190,8 +193,8 @@ Result<bool> MemorySystem::may_read_write(const std::string& path) const {
   const auto found = status(path);
   if (!found) return tl::unexpected(found.error());
   if (who.uid == 0) return true;
-  const bool in_group = who.gid == found->gid ||
-                        std::find(who.groups.begin(), who.groups.end(), found->gid) != who.groups.end();
+  const bool in_group = who.gid == found->gid || std::find(who.groups.begin(), who.groups.end(),
+                                                           found->gid) != who.groups.end();
   const std::uint32_t bits = who.uid == found->uid ? found->mode >> 6
                              : in_group            ? found->mode >> 3
                                                    : found->mode;
@@ -200,7 +203,7 @@ Result<bool> MemorySystem::may_read_write(const std::string& path) const {
 }
 
 Result<Space> MemorySystem::space(const std::string& path) const {
-  return status(path).transform([](const FileStatus&) { return Space{64 << 20, 32 << 20}; });
+  return status(path).transform([&](const FileStatus&) { return free_space; });
 }
 
 Result<std::string> MemorySystem::kernel_log(std::size_t) const {

@@ -28,8 +28,10 @@ class MemorySystem : public System {
   KernelName kernel_name{"6.1.0-27-amd64", "#1 SMP", "x86_64"};
   Identity who;
   std::string log;
-  int log_error = 0;   ///< errno of kernel_log, 0 for none.
+  int log_error = 0;  ///< errno of kernel_log, 0 for none.
   std::string cwd = "/";
+  Space free_space{64 << 20, 32 << 20, 1 << 20, 1 << 19};  ///< Of every path that is there.
+  ClockReading time{1780000000, true};
 
   Result<FileStatus> status(const std::string& path) const override;
   Result<FileStatus> link_status(const std::string& path) const override;
@@ -47,6 +49,7 @@ class MemorySystem : public System {
     return environment_block;
   }
   Result<std::string> working_directory() const override { return cwd; }
+  Result<ClockReading> clock() const override { return time; }
 
  private:
   struct Node {
