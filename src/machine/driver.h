@@ -17,9 +17,9 @@ namespace gpuwright {
 struct ModuleFile {
   std::string kernel;  ///< Kernel release whose tree it lies in.
   std::string path;
-  Fact<Version> version;       ///< modinfo field of an uncompressed file; unknown for .zst, .xz.
-  Fact<std::string> flavour;   ///< "open" (license Dual MIT/GPL) or "proprietary" (license NVIDIA).
-  Fact<std::string> vermagic;  ///< Kernel release it was built for, first word of vermagic.
+  Fact<Version> version;      ///< modinfo field of an uncompressed file; unknown for .zst, .xz.
+  Fact<std::string> flavour;  ///< "open" (license Dual MIT/GPL) or "proprietary" (license NVIDIA).
+  Fact<std::string> vermagic{};  ///< Kernel release it was built for, first word of vermagic.
   friend bool operator==(const ModuleFile&, const ModuleFile&) = default;
 };
 

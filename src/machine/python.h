@@ -18,10 +18,10 @@ struct Distribution {
   std::string location;  ///< The sys.path directory.
   /// Requires-Dist of its metadata without extras: "numpy<2.0.0,>=1.23.5". Read for frameworks and
   /// the packages that go with them; empty for the rest.
-  std::vector<std::string> requirements;
-  std::string requires_python;  ///< Requires-Python; read for the same ones.
-  std::string tag;  ///< First tag of its WHEEL file, "cp312-cp312-manylinux_2_28_x86_64"; read for
-                    ///< the same ones, empty for conda packages.
+  std::vector<std::string> requirements{};
+  std::string requires_python{};  ///< Requires-Python; read for the same ones.
+  std::string tag{};  ///< First tag of its WHEEL file, "cp312-cp312-manylinux_2_28_x86_64"; read
+                      ///< for the same ones, empty for conda packages.
   friend bool operator==(const Distribution&, const Distribution&) = default;
 };
 
