@@ -73,8 +73,12 @@ std::vector<std::string> unknowns(const Machine& machine, const Framework& frame
     if (library.name == "libnvidia-ml.so.1" && library.state != "found")
       note_unknown("whether it needs libnvidia-ml.so.1, which its search does not reach,",
                    framework.needs_nvml, out);
-  const bool has_required = std::any_of(framework.libraries.begin(), framework.libraries.end(),
-                                        [](const auto& l) { return l.role == "required"; });
+  // A build that is linked against the CUDA libraries (conda-forge, NVIDIA's images) names them
+  // itself; the catalogue knows those that a wheel opens.
+  const bool has_required =
+      std::any_of(framework.libraries.begin(), framework.libraries.end(), [](const auto& l) {
+        return l.role == "required" || (l.role == "linked" && l.name.starts_with("libcudart.so"));
+      });
   if (framework.name == "tensorflow" && framework.build.is("cuda") && !has_required)
     out.push_back("which libraries this release requires is not in the catalogue");
   const auto visible = visible_gpus(machine);

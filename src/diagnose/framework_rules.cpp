@@ -402,11 +402,16 @@ Verdict required_found(const Machine& machine, const Catalog& catalog) {
 
 // --------------------------------------------------------------------------- cuDNN
 
+// The build's own record comes first where it is of another major than the catalogue's row, which
+// tells of the official wheel: NVIDIA's image of TensorFlow 2.15 was built with cuDNN 9.
 std::optional<Version> cudnn_of_build(const Framework& framework, const Catalog& catalog) {
-  if (framework.name == "tensorflow" && framework.version.is_known())
-    if (const auto release = catalog.tensorflow(*framework.version)) return release->cudnn;
-  if (framework.name == "jax" && framework.build_cudnn.is_known()) return *framework.build_cudnn;
-  return std::nullopt;
+  const auto& own = framework.build_cudnn;
+  if (framework.name == "jax" && own.is_known()) return *own;
+  if (framework.name != "tensorflow" || !framework.version.is_known()) return std::nullopt;
+  const auto release = catalog.tensorflow(*framework.version);
+  if (!release || !release->cudnn) return std::nullopt;
+  if (own.is_known() && own->major_part() != release->cudnn->major_part()) return *own;
+  return release->cudnn;
 }
 
 // TensorFlow and XLA compare at the first use: same major, and a minor not below the build's.
