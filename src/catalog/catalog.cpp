@@ -145,6 +145,8 @@ std::optional<TensorFlowRelease> Catalog::tensorflow(const Version& version) con
       find_series(impl_->tables.tensorflow, &catalog::TensorFlowRow::version, version);
   if (row == nullptr) return std::nullopt;
   return TensorFlowRelease{.version = Version::of(row->version),
+                           .python_min = version_or_nothing(row->python_min),
+                           .python_max = version_or_nothing(row->python_max),
                            .cuda = version_or_nothing(row->cuda),
                            .cudnn = version_or_nothing(row->cudnn),
                            .sonames = strings(row->sonames),
@@ -220,6 +222,42 @@ Result<std::string> read_table(const System& system, const std::string& path,
 }
 
 }  // namespace
+
+std::optional<Version> Catalog::first_numpy2(std::string_view framework) const {
+  // The table is for people too and has PyTorch's name, not its module's.
+  const auto name = framework == "torch" ? std::string_view("pytorch") : framework;
+  const auto& rows = impl_->tables.numpy_frameworks;
+  const auto row = std::ranges::find(rows, name, &catalog::NumpyFrameworkRow::framework);
+  return row == rows.end() ? std::nullopt : version_or_nothing(row->first_numpy2);
+}
+
+std::optional<CompanionMatch> Catalog::companion(std::string_view package,
+                                                 const Version& version) const {
+  const auto places = [](const catalog::CompanionRow& row) {
+    return std::max<std::size_t>(Version::of(row.version).size(), 2);
+  };
+  const auto& rows = impl_->tables.companions;
+  const auto row = std::ranges::find_if(rows, [&](const auto& candidate) {
+    return candidate.package == package &&
+           Version::of(candidate.version).same_series(version, places(candidate));
+  });
+  if (row == rows.end()) return std::nullopt;
+  if (row->tensorflow_min.empty()) return CompanionMatch{Version::of(row->tensorflow), false};
+  return CompanionMatch{Version::of(row->tensorflow_min), true};
+}
+
+std::optional<Xid> Catalog::xid(std::uint64_t code) const {
+  const auto& rows = impl_->tables.xids;
+  const auto row = std::ranges::find(rows, code, &catalog::XidRow::code);
+  if (row == rows.end()) return std::nullopt;
+  return Xid{.code = row->code,
+             .title = std::string(row->title),
+             .meaning = std::string(row->meaning),
+             .severity = row->severity,
+             .fault = std::string(row->fault),
+             .action = std::string(row->action),
+             .gpu_usable = row->gpu_usable};
+}
 
 std::string_view Catalog::text(std::string_view table) const {
   const auto replaced = impl_->replaced_texts.find(table);

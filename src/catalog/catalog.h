@@ -80,6 +80,7 @@ enum class MissingLibraryLog {
 /// One TensorFlow minor series (Linux x86_64 GPU build), from tensorflow.toml.
 struct TensorFlowRelease {
   Version version;                     ///< "2.15"
+  std::optional<Version> python_min, python_max;  ///< CPython series with a Linux wheel.
   std::optional<Version> cuda, cudnn;  ///< Of the official build.
   std::vector<std::string>
       sonames;  ///< Opened before a GPU is registered, in order; one missing is no GPU.
@@ -113,6 +114,31 @@ struct JaxBuild {
   std::vector<std::string> sm_sass, sm_ptx;
   std::optional<Version> driver_min;
   bool needs_nvml = false;  ///< nvmlInit failing means no GPU.
+};
+
+/// Which TensorFlow a companion's release was made for, from companions.toml.
+struct CompanionMatch {
+  Version tensorflow;      ///< "2.15"
+  bool or_newer = false;   ///< That one or a newer one; otherwise exactly that minor series.
+};
+
+/// How far an Xid goes, from xid.toml.
+enum class XidSeverity {
+  kInfo,     ///< For the log only.
+  kWarning,  ///< Work goes on.
+  kError,    ///< The program is dead or wrong, the GPU is usable again.
+  kFatal,    ///< The GPU, or the machine, is unusable until a reset, a reboot or a repair.
+};
+
+/// An error number of the kernel's driver, from xid.toml.
+struct Xid {
+  std::uint64_t code = 0;  ///< 79
+  std::string title;       ///< "GPU has fallen off the bus"
+  std::string meaning;     ///< Sentences; may be empty.
+  XidSeverity severity = XidSeverity::kInfo;
+  std::string fault;        ///< Whose: "application", "driver", "firmware", "hardware", ...
+  std::string action;       ///< Key of [meta.action_values]: "reset_gpu", "reboot", ...
+  bool gpu_usable = false;  ///< New work may start on the GPU before any repair.
 };
 
 class Catalog {
@@ -151,6 +177,14 @@ class Catalog {
                                   std::string_view architecture = "x86_64") const;
   /// The row of exactly this release.
   std::optional<JaxBuild> jax(const Version& version, std::uint64_t cuda_major) const;
+
+  /// First release of "tensorflow", "torch" or "jax" that is built for NumPy 2.
+  std::optional<Version> first_numpy2(std::string_view framework) const;
+  /// What the release of a companion ("tensorflow-addons") goes with. Rows of two numbers stand for
+  /// their minor series, the others for themselves; nothing for a release without a row.
+  std::optional<CompanionMatch> companion(std::string_view package, const Version& version) const;
+
+  std::optional<Xid> xid(std::uint64_t code) const;
 
   /// Raw text of one table: "xid", "platforms". Empty for a name that is no table.
   std::string_view text(std::string_view table) const;

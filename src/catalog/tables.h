@@ -33,6 +33,8 @@ inline constexpr Choice<ModuleFlavour, 3> kModuleFlavours = {"ModuleFlavour",
                                                              {"proprietary", "open", "either"}};
 inline constexpr Choice<MissingLibraryLog, 3> kMissingLibraryLogs = {
     "MissingLibraryLog", {"import-error", "warning", "vlog1"}};
+inline constexpr Choice<XidSeverity, 4> kXidSeverities = {"XidSeverity",
+                                                          {"info", "warning", "error", "fatal"}};
 
 struct ChipRow {
   Texts chips;
@@ -74,7 +76,7 @@ struct CudnnSeriesRow {
 };
 
 struct TensorFlowRow {
-  Text version, cuda, cudnn;
+  Text version, python_min, python_max, cuda, cudnn;
   Texts sonames, sonames_other, sm_sass, sm_ptx;
   Text driver_min_linux, glibc_min;
   MissingLibraryLog missing_library_log = MissingLibraryLog::kVerboseOnly;
@@ -95,6 +97,22 @@ struct JaxRow {
   Texts sm_sass, sm_ptx;
   Text driver_min_linux;
   bool needs_nvml = false;
+};
+
+struct NumpyFrameworkRow {
+  Text framework, first_numpy2;
+};
+
+struct CompanionRow {
+  Text package, version, tensorflow, tensorflow_min;
+};
+
+struct XidRow {
+  std::uint64_t code = 0;
+  Text title, meaning;
+  XidSeverity severity = XidSeverity::kInfo;
+  Text fault, action;
+  bool gpu_usable = false;
 };
 
 // The order of the visits is the order of the fields: the constants are written by position.
@@ -156,6 +174,8 @@ void visit_columns(Visit& visit, CudnnSeriesRow& row) {
 template <class Visit>
 void visit_columns(Visit& visit, TensorFlowRow& row) {
   visit.version("version", row.version, Need::kRequired);
+  visit.version("python_min", row.python_min, Need::kOptional);
+  visit.version("python_max", row.python_max, Need::kOptional);
   visit.version("cuda", row.cuda, Need::kOptional);
   visit.version("cudnn", row.cudnn, Need::kOptional);
   visit.texts("sonames", row.sonames, Need::kRequired);
@@ -196,6 +216,31 @@ void visit_columns(Visit& visit, JaxRow& row) {
   visit.flag("needs_nvml", row.needs_nvml);
 }
 
+template <class Visit>
+void visit_columns(Visit& visit, NumpyFrameworkRow& row) {
+  visit.text("framework", row.framework, Need::kRequired);
+  visit.version("first_numpy2", row.first_numpy2, Need::kRequired);
+}
+
+template <class Visit>
+void visit_columns(Visit& visit, CompanionRow& row) {
+  visit.text("package", row.package, Need::kRequired);
+  visit.version("version", row.version, Need::kRequired);
+  visit.version("tensorflow", row.tensorflow, Need::kRequired);
+  visit.version("tensorflow_min", row.tensorflow_min, Need::kOptional);
+}
+
+template <class Visit>
+void visit_columns(Visit& visit, XidRow& row) {
+  visit.number("code", row.code);
+  visit.text("title", row.title, Need::kRequired);
+  visit.text("meaning", row.meaning, Need::kOptional);
+  visit.choice("severity", row.severity, kXidSeverities);
+  visit.text("fault", row.fault, Need::kRequired);
+  visit.text("action", row.action, Need::kRequired);
+  visit.flag("gpu_usable", row.gpu_usable);
+}
+
 template <template <class> class List>
 struct TablesOf {
   List<ChipRow> chips;
@@ -208,6 +253,9 @@ struct TablesOf {
   List<TensorFlowRow> tensorflow;
   List<TorchRow> torch;
   List<JaxRow> jax;
+  List<NumpyFrameworkRow> numpy_frameworks;
+  List<CompanionRow> companions;
+  List<XidRow> xids;
 };
 
 struct TableName {
@@ -229,6 +277,10 @@ void visit_tables(Visit&& visit, auto&... tables) {
   visit(TableName{"tensorflow", "release", "tensorflow"}, tables.tensorflow...);
   visit(TableName{"pytorch", "build", "torch"}, tables.torch...);
   visit(TableName{"jax", "build", "jax"}, tables.jax...);
+  visit(TableName{"numpy_protobuf", "numpy_framework", "numpy_frameworks"},
+        tables.numpy_frameworks...);
+  visit(TableName{"companions", "match", "companions"}, tables.companions...);
+  visit(TableName{"xid", "xid", "xids"}, tables.xids...);
 }
 
 template <class Row>

@@ -198,6 +198,18 @@ TEST(JaxLookup, FindsExactlyOneRelease) {
   EXPECT_FALSE(catalog().jax(Version::of("0.11.1"), 13));
 }
 
+TEST(XidLookup, TellsWhatACodeMeans) {
+  const auto lost = catalog().xid(79);
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->title, "GPU has fallen off the bus");
+  EXPECT_EQ(lost->severity, XidSeverity::kFatal);
+  EXPECT_EQ(lost->action, "reboot");
+  EXPECT_FALSE(lost->gpu_usable);
+  EXPECT_EQ(catalog().xid(31)->fault, "application");
+  EXPECT_TRUE(catalog().xid(31)->gpu_usable);
+  EXPECT_FALSE(catalog().xid(9999));
+}
+
 TEST(CatalogText, GivesTheRawTables) {
   EXPECT_NE(catalog().text("xid").find("[[xid]]"), std::string_view::npos);
   EXPECT_NE(catalog().text("platforms").find("[[distro]]"), std::string_view::npos);
