@@ -79,9 +79,9 @@ enum class MissingLibraryLog {
 
 /// One TensorFlow minor series (Linux x86_64 GPU build), from tensorflow.toml.
 struct TensorFlowRelease {
-  Version version;                     ///< "2.15"
+  Version version;                                ///< "2.15"
   std::optional<Version> python_min, python_max;  ///< CPython series with a Linux wheel.
-  std::optional<Version> cuda, cudnn;  ///< Of the official build.
+  std::optional<Version> cuda, cudnn;             ///< Of the official build.
   std::vector<std::string>
       sonames;  ///< Opened before a GPU is registered, in order; one missing is no GPU.
   std::vector<std::string> sonames_other;  ///< Opened later or when used.
@@ -118,8 +118,8 @@ struct JaxBuild {
 
 /// Which TensorFlow a companion's release was made for, from companions.toml.
 struct CompanionMatch {
-  Version tensorflow;      ///< "2.15"
-  bool or_newer = false;   ///< That one or a newer one; otherwise exactly that minor series.
+  Version tensorflow;     ///< "2.15"
+  bool or_newer = false;  ///< That one or a newer one; otherwise exactly that minor series.
 };
 
 /// How far an Xid goes, from xid.toml.

@@ -76,6 +76,7 @@ constexpr const char* kVariables[] = {
     "TF_ENABLE_CUBLAS_TENSOR_OP_MATH_FP32",
     "TF_USE_LEGACY_KERAS",
     "KERAS_BACKEND",
+    "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION",
     "TF_CONFIG",
     // XLA and JAX
     "XLA_FLAGS",

@@ -357,6 +357,7 @@ Fill probe_frameworks(const ProbeInput& input) {
     const auto site = find_on_sys_path(scene, package.file);
     if (!site) continue;
     Framework framework = package.examine(scene, *site);
+    describe_origin(scene, framework);
     if (!config)
       framework.notes.push_back("the interpreter cannot be read: " + config.error().text());
     found.push_back(std::move(framework));

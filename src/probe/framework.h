@@ -99,6 +99,15 @@ void trace_nvml(LibraryTrace& trace, std::size_t caller, const Framework& framew
 /// "DT_RUNPATH" or "DT_RPATH" of a mapped object, absent when it has neither.
 Fact<std::string> search_tag(const LibraryTrace& trace, std::size_t object);
 
+/// Name, version and build of "tensorflow-base-2.19.1-cuda128py312h9ab3b26_1.json" in conda-meta.
+struct CondaBuild {
+  std::string name, version, build;
+};
+std::optional<CondaBuild> parse_conda_build(std::string_view entry);
+
+/// Fills `variant` and `conda_build`.
+void describe_origin(const FrameworkScene& scene, Framework& framework);
+
 Framework examine_tensorflow(const FrameworkScene& scene, const std::string& site);
 Framework examine_torch(const FrameworkScene& scene, const std::string& site);
 Framework examine_jax(const FrameworkScene& scene, const std::string& site);

@@ -17,7 +17,7 @@ const std::vector<std::string> kOwnerNames = {
     "tensorflow",         "tensorflow-gpu",     "tensorflow-cpu",   "tensorflow-intel",
     "tensorflow-rocm",    "tensorflow-cpu-aws", "tf-nightly",       "tf-nightly-cpu",
     "tf-nightly-gpu",     "tensorflow-base",    "intel-tensorflow", "tensorflow-macos",
-    "tensorflow-aarch64", "nvidia-tensorflow"};
+    "tensorflow-aarch64", "nvidia-tensorflow",  "intel-tensorflow-avx512"};
 
 // Objects that have held the opener, in the order in which `import` maps them.
 constexpr std::array kOpenerFiles = {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "probe/facts.h"
+#include "probe/host_cpu.h"
 #include "probe/host_loader.h"
 #include "probe/host_surroundings.h"
 #include "probe/probe.h"
@@ -275,6 +276,7 @@ Fill probe_host(const ProbeInput& input) {
   host.shm_bytes = read_shm_size(system);
   host.memlock_bytes = read_memlock(system);
   fill_identity(system, host);
+  fill_cpu(system, host);
   host.sudo_user = variable_fact(system, "SUDO_USER");
   return [host = std::move(host)](Machine& machine) { machine.host = host; };
 }

@@ -8,7 +8,10 @@
 #include "probe/python_distributions.h"
 #include "probe/python_environments.h"
 #include "probe/python_interpreter.h"
+#include "probe/python_kernels.h"
+#include "probe/python_launchers.h"
 #include "probe/python_path.h"
+#include "probe/python_shadows.h"
 
 namespace gpuwright {
 namespace {
@@ -22,8 +25,18 @@ void fill_environment(const System& system, const EnvironmentBlock& environment,
   std::move(search.unknowns.begin(), search.unknowns.end(),
             std::back_inserter(python.path_unknowns));
   python.distributions = find_distributions(system, python.sys_path);
+  read_metadata(system, python.distributions);
   auto packages = find_conda_packages(system, interpreter.prefix, python.distributions);
   std::move(packages.begin(), packages.end(), std::back_inserter(python.distributions));
+  python.shadows = Fact<std::vector<ModuleShadow>>::known(find_shadows(system, python.sys_path),
+                                                          "working directory, sys.path");
+}
+
+// What a command typed here would reach, beside the interpreter that was chosen.
+void fill_commands(const System& system, const EnvironmentBlock& environment, Python& python) {
+  python.launchers =
+      Fact<std::vector<Launcher>>::known(find_launchers(system, environment), "PATH");
+  python.kernels = find_kernels(system, environment, python.interpreter.value_or(Interpreter{}));
 }
 
 std::string source_of_choice(const std::string& wanted) {
@@ -58,6 +71,7 @@ Fill probe_python(const ProbeInput& input) {
     python.interpreter =
         Fact<Interpreter>::unknown(source_of_choice(wanted), chosen.error().text());
   }
+  if (block) fill_commands(system, environment, python);
   python.others =
       find_other_environments(system, environment, python.interpreter.value_or(Interpreter{}));
   return [python = std::move(python)](Machine& machine) { machine.python = python; };

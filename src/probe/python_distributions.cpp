@@ -1,7 +1,9 @@
 #include "probe/python_distributions.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -48,18 +50,6 @@ std::string metadata_version(const System& system, const std::string& path) {
 
 }  // namespace
 
-std::string normalised_name(std::string_view name) {
-  std::string out;
-  for (const char c : lower(name)) {
-    const bool separator = c == '-' || c == '_' || c == '.';
-    if (!separator)
-      out += c;
-    else if (out.empty() || out.back() != '-')
-      out += '-';
-  }
-  return out;
-}
-
 std::optional<Distribution> parse_distribution_name(std::string_view entry) {
   if (const auto stem = without_suffix(entry, ".dist-info")) {
     // A version has no '-', a name written by an old tool may have.
@@ -91,6 +81,99 @@ std::string parse_metadata_version(std::string_view text) {
     if (line.starts_with(kKey)) return printable(trim(line.substr(kKey.size())));
   }
   return {};
+}
+
+MetadataHead parse_metadata_head(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  constexpr std::string_view kRequires = "Requires-Dist:";
+  constexpr std::string_view kPython = "Requires-Python:";
+  MetadataHead head;
+  for (const auto line : lines(text)) {
+    if (line.empty()) break;  // the description follows
+    if (line.starts_with(kPython))
+      head.requires_python = printable(trim(line.substr(kPython.size())));
+    if (!line.starts_with(kRequires) || head.requirements.size() >= kMost) continue;
+    const auto requirement = trim(line.substr(kRequires.size()));
+    const auto marker = requirement.find(';');
+    const bool extra = marker != std::string_view::npos &&
+                       requirement.find("extra", marker) != std::string_view::npos;
+    if (!extra && requirement.size() < 500) head.requirements.push_back(printable(requirement));
+  }
+  return head;
+}
+
+std::string parse_wheel_tag(std::string_view text) {
+  return printable(value_after(text, "Tag:").value_or(""));
+}
+
+bool is_gpu_package(std::string_view name) {
+  constexpr std::array kPatterns = {"tensorflow*",
+                                    "tf-nightly*",
+                                    "intel-tensorflow*",
+                                    "nvidia-tensorflow",
+                                    "tf-keras",
+                                    "keras*",
+                                    "torch",
+                                    "torchvision",
+                                    "torchaudio",
+                                    "torchtext",
+                                    "triton",
+                                    "jax",
+                                    "jaxlib",
+                                    "jax-cuda*",
+                                    "flax",
+                                    "optax",
+                                    "chex",
+                                    "equinox",
+                                    "numpy",
+                                    "ml-dtypes",
+                                    "protobuf"};
+  return std::any_of(kPatterns.begin(), kPatterns.end(),
+                     [&](const char* pattern) { return glob_match(pattern, name); });
+}
+
+namespace {
+
+// The directory's name is not in the distribution, and a name may be written in several ways.
+std::vector<std::string> metadata_directories(const System& system, const std::string& location) {
+  std::vector<std::string> found;
+  const auto entries = system.list(location);
+  if (!entries) return found;
+  for (const auto& entry : *entries)
+    if (entry.name.ends_with(".dist-info")) found.push_back(entry.name);
+  return found;
+}
+
+void read_one(const System& system, const std::string& directory, Distribution& distribution) {
+  constexpr std::size_t kHeadBytes = 1 << 16;  // TensorFlow's head has 5 KB
+  if (const auto text = system.read(path_join(directory, "METADATA"), kHeadBytes)) {
+    auto head = parse_metadata_head(*text);
+    distribution.requirements = std::move(head.requirements);
+    distribution.requires_python = std::move(head.requires_python);
+  }
+  if (const auto text = system.read(path_join(directory, "WHEEL"), 1 << 12))
+    distribution.tag = parse_wheel_tag(*text);
+}
+
+}  // namespace
+
+void read_metadata(const System& system, std::vector<Distribution>& distributions) {
+  constexpr std::size_t kMost = 100;
+  std::map<std::string, std::vector<std::string>> directories;
+  std::size_t read = 0;
+  for (auto& distribution : distributions) {
+    if (!is_gpu_package(distribution.name) || ++read > kMost) continue;
+    const auto& location = distribution.location;
+    if (!directories.contains(location))
+      directories[location] = metadata_directories(system, location);
+    for (const auto& name : directories[location]) {
+      const auto parsed = parse_distribution_name(name);
+      if (!parsed || parsed->name != distribution.name || parsed->version != distribution.version)
+        continue;
+      read_one(system, path_join(location, name), distribution);
+      break;
+    }
+  }
 }
 
 std::vector<Distribution> distributions_in(const System& system, const std::string& directory) {

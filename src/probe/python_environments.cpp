@@ -192,6 +192,10 @@ void add_conda(const System& system, const std::string& home, Collector& collect
 
 }  // namespace
 
+std::vector<std::string> frameworks_of_prefix(const System& system, const std::string& prefix) {
+  return frameworks_in(system, package_directories(system, prefix));
+}
+
 std::string parse_kernelspec(std::string_view json) {
   const auto spec = nlohmann::json::parse(json, nullptr, false);
   if (!spec.is_object()) return {};
