@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "diagnose/run_answer.h"
 
 namespace gpuwright {
 namespace {
@@ -13,9 +14,11 @@ constexpr std::array<std::string_view, 2> kSpoilers = {"libraries.cudnn-mixed",
                                                        "framework.cudnn-too-old"};
 
 // Findings that end the question for one framework whatever the machine is like.
-constexpr std::array<std::string_view, 5> kOwnReasons = {
-    "framework.cpu-build", "framework.import-fails", "framework.plugin-version",
-    "framework.devices-hidden", "framework.platform-forced"};
+constexpr std::array<std::string_view, 11> kOwnReasons = {
+    "framework.cpu-build",       "framework.import-fails",   "framework.wrong-python",
+    "framework.cpu-too-old",     "framework.numpy-abi",      "framework.dependency-version",
+    "framework.plugin-version",  "framework.jaxlib-version", "framework.devices-hidden",
+    "framework.platform-forced", "framework.setting-refused"};
 
 template <class List>
 bool holds(const List& list, std::string_view id) {
@@ -278,8 +281,10 @@ CodeFit code_fit(const std::vector<std::string>& targets, const Version& capabil
 std::vector<FrameworkAnswer> judge_frameworks(const Machine& machine, const Catalog& catalog,
                                               const std::vector<Finding>& findings) {
   std::vector<FrameworkAnswer> answers;
-  for (const auto& framework : machine.frameworks)
+  for (const auto& framework : machine.frameworks) {
     answers.push_back(judge(machine, catalog, framework, findings));
+    apply_run(machine, framework, answers.back());
+  }
   return answers;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "diagnose/framework.h"
+#include "diagnose/framework_build.h"
 #include "diagnose/framework_rule.h"
 
 // Rules of the framework rung: what keeps one framework from the GPU although the rungs below are
@@ -13,50 +14,7 @@ namespace {
 
 // ------------------------------------------------------------------- build and import
 
-std::string gpu_install_command(const Machine& machine, const Framework& framework) {
-  if (framework.name == "tensorflow") {
-    if (in_conda(machine)) return "conda install -c conda-forge 'tensorflow=*=cuda*'";
-    const auto version = framework.version.is_known() ? "==" + framework.version->text() : "";
-    return pip(machine) + " install 'tensorflow[and-cuda]" + version + "'";
-  }
-  if (framework.name == "torch")
-    return in_conda(machine) ? "conda install -c conda-forge pytorch-gpu"
-                             : pip(machine) + " install --force-reinstall torch";
-  return pip(machine) + " install --upgrade 'jax[cuda12]'";
-}
-
-// The usual ways: `tensorflow-cpu` or a torch "+cpu" build by requirement or index, JAX without the
-// plugin package, conda-forge solved on a login node where no GPU was to be seen.
-Verdict build_has_gpu_code(const Machine& machine, const Catalog&) {
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (framework.build.is_unknown()) return Undecided{{cite("build", framework.build)}};
-    if (framework.build.is("cuda")) return Fine{};
-    const auto build = framework.build.value_or("cpu");
-    Finding finding;
-    finding.statement =
-        framework.name == "jax" && build == "cpu"
-            ? title(framework) +
-                  " has no CUDA plugin in this environment: jaxlib alone is a CPU build"
-            : title(framework) + " is a build for " +
-                  (build == "cpu" ? std::string("the CPU alone") : build + ", not for NVIDIA GPUs");
-    finding.evidence = {cite("build", framework.build)};
-    if (!framework.distribution.empty())
-      finding.evidence.push_back({"distribution " + framework.distribution, framework.location});
-    finding.cause =
-        framework.name == "jax"
-            ? "'jax' installs the CPU part; the GPU part is the package jax-cuda12-plugin or "
-              "jax-cuda13-plugin, which the extras [cuda12] and [cuda13] bring"
-            : "a package or index for CPU builds was chosen, or a resolver fell back to one";
-    std::string command = gpu_install_command(machine, framework);
-    if (framework.name == "tensorflow" && framework.distribution != "tensorflow" &&
-        !framework.distribution.empty() && !in_conda(machine))
-      command = pip(machine) + " uninstall -y " + framework.distribution + " && " + command;
-    finding.fix = {environment_step(command, "install the GPU build")};
-    return finding;
-  });
-}
-
-Verdict one_owner(const Machine& machine, const Catalog&) {
+Verdict one_owner(const Machine& machine, const Catalog& catalog) {
   return each_framework(machine, [&](const Framework& framework) -> Verdict {
     if (framework.owners.size() < 2) return Fine{};
     Finding finding;
@@ -67,9 +25,10 @@ Verdict one_owner(const Machine& machine, const Catalog&) {
     finding.cause =
         "two variants of one framework are installed side by side, often one of them "
         "as the dependency of another package";
-    finding.fix = {environment_step(pip(machine) + " uninstall -y " + join(framework.owners, " "),
-                                    "remove all of them"),
-                   environment_step(gpu_install_command(machine, framework), "install one again")};
+    finding.fix = {
+        environment_step(pip(machine) + " uninstall -y " + join(framework.owners, " "),
+                         "remove all of them"),
+        environment_step(gpu_install_command(machine, catalog, framework), "install one again")};
     return finding;
   });
 }
@@ -356,7 +315,7 @@ std::vector<FixStep> fix_of_missing(const Machine& machine, const Catalog& catal
           "or: a release that finds its own wheels"));
     return fix;
   }
-  fix.push_back(environment_step(gpu_install_command(machine, framework),
+  fix.push_back(environment_step(gpu_install_command(machine, catalog, framework),
                                  "brings the libraries of this release as wheels"));
   return fix;
 }

@@ -46,6 +46,26 @@ Verdict has_glibc(const Machine& machine, const Catalog&) {
   };
 }
 
+// Why the environment with the frameworks is not the one that was examined.
+std::string why_elsewhere(const Machine& machine, std::vector<FixStep>& fix) {
+  const auto& python = *machine.python.interpreter;
+  if (machine.host.sudo_user.is_known() && python.chosen_by == "PATH") {
+    fix.push_back(
+        advice("run it without sudo: GPU work needs no root; or name the environment's own "
+               "python after sudo, with its full path"));
+    return "this runs under sudo, which takes a PATH of its own and drops VIRTUAL_ENV and "
+           "CONDA_PREFIX: the environment that was active is not any more";
+  }
+  const auto& variables = machine.cuda.variables;
+  const auto name = variables.find("CONDA_DEFAULT_ENV");
+  if (name != variables.end() && name->second == "base" && python.chosen_by == "CONDA_PREFIX") {
+    fix.push_back(user_step("conda activate NAME", "the environment with the framework",
+                            "this shell", "conda deactivate"));
+    return "conda's base environment is active, which every new shell starts with";
+  }
+  return "the environment with the frameworks is not the active one";
+}
+
 // People install into one environment and run in another; the usual signs are a ModuleNotFoundError
 // and a notebook that differs from the terminal.
 Verdict frameworks_are_here(const Machine& machine, const Catalog&) {
@@ -60,6 +80,7 @@ Verdict frameworks_are_here(const Machine& machine, const Catalog&) {
     fix.push_back(check_with(other.path));
   }
   if (evidence.empty()) return NotApplicable{};
+  const auto cause = why_elsewhere(machine, fix);
   const std::string where = evidence.front().source;
   const std::string what = evidence.front().text;
   return Finding{
@@ -68,7 +89,7 @@ Verdict frameworks_are_here(const Machine& machine, const Catalog&) {
       .statement =
           python.interpreter->path + " has no deep-learning framework; " + where + " does: " + what,
       .evidence = std::move(evidence),
-      .cause = "the environment with the frameworks is not the active one",
+      .cause = cause,
       .fix = std::move(fix),
   };
 }
