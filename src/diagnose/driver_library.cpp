@@ -1,3 +1,5 @@
+#include "diagnose/driver_library.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -11,195 +13,28 @@
 // nothing else: toolkits, wheels and conda packages hold stubs of them at most.
 
 namespace gpuwright {
+
+Evidence cite_library(const DriverLibrary& library) {
+  std::string text = library.name + " -> " + library.real_path;
+  if (!library.found_by.empty()) text += " (" + library.found_by + ")";
+  return {text, library.path};
+}
+
+bool is_real(const DriverLibrary& library) { return library.kind == "driver"; }
+
+std::vector<std::string> packages_of_libcuda(const Machine& machine) {
+  return installed_packages(machine, {"libnvidia-compute", "libcuda1"});
+}
+
 namespace {
 
 constexpr std::string_view kCuda = "libcuda.so.1";
 constexpr std::string_view kNvml = "libnvidia-ml.so.1";
 constexpr std::string_view kNames[] = {kCuda, kNvml};
 
-std::string described(const DriverLibrary& library) {
-  std::string text = library.name + " -> " + library.real_path;
-  if (!library.found_by.empty()) text += " (" + library.found_by + ")";
-  return text;
-}
-
-Evidence cite_library(const DriverLibrary& library) { return {described(library), library.path}; }
-
 std::string driver_branch(const Machine& machine) {
   const auto& module = machine.driver.module_version;
   return module.is_known() ? std::to_string(module->major_part()) : std::string();
-}
-
-bool is_real(const DriverLibrary& library) { return library.kind == "driver"; }
-
-// ------------------------------------------------------------------- one build for all
-
-// Libraries of the driver that differ from the loaded module.
-std::vector<DriverLibrary> strangers(const Machine& machine) {
-  std::vector<DriverLibrary> found;
-  for (const auto name : kNames) {
-    const DriverLibrary* library = chosen_library(machine, name);
-    if (library == nullptr || !is_real(*library) || !library->version.is_known()) continue;
-    if (*library->version != *machine.driver.module_version) found.push_back(*library);
-  }
-  return found;
-}
-
-// What the module file on disk says about the way back to one version.
-enum class Remedy {
-  kRestart,    ///< The file is as new as the libraries: the next boot loads it.
-  kReinstall,  ///< The file is still the loaded one, or a third one: the libraries alone changed.
-  kRestartFirst,     ///< The file's version is not known.
-  kNewContainer,     ///< The host was upgraded under a running container.
-  kRemoveFromImage,  ///< The image brings a driver package of its own.
-  kFollowHost,       ///< A system container, whose owner installs the libraries in it.
-};
-
-// Debian's and Ubuntu's packages that hold libcuda.so.1; removing them takes the rest along.
-std::vector<std::string> packages_of_libcuda(const Machine& machine) {
-  return installed_packages(machine, {"libnvidia-compute", "libcuda1"});
-}
-
-Remedy remedy(const Machine& machine, const Version& library) {
-  if (machine.host.container.is("lxc") || machine.host.container.is("systemd-nspawn"))
-    return Remedy::kFollowHost;
-  if (setting_of(machine) == Setting::kContainer)
-    return packages_of_libcuda(machine).empty() ? Remedy::kNewContainer : Remedy::kRemoveFromImage;
-  const ModuleFile* file = module_file(machine, machine.host.kernel_release.value_or(""));
-  if (file == nullptr || !file->version.is_known()) return Remedy::kRestartFirst;
-  return *file->version == library ? Remedy::kRestart : Remedy::kReinstall;
-}
-
-std::string why_different(Remedy way) {
-  switch (way) {
-    case Remedy::kRestart:
-      return "the driver was upgraded, and the module of before the upgrade is still loaded";
-    case Remedy::kReinstall:
-      return "libraries and module come from two installations: one package was upgraded without "
-             "the other, or NVIDIA's installer ran beside the distribution's packages";
-    case Remedy::kRestartFirst:
-      return "most often the driver was upgraded, and the module of before the upgrade is still "
-             "loaded";
-    case Remedy::kNewContainer:
-      return "the host's driver was upgraded after this container had been started with the old "
-             "libraries";
-    case Remedy::kFollowHost:
-      return "the host's driver was upgraded, and the libraries installed in this container were "
-             "not";
-    case Remedy::kRemoveFromImage:
-      break;
-  }
-  return "the image holds a driver package of its own, which hides the libraries of the host";
-}
-
-std::string reinstall_command(const Machine& machine) {
-  const auto packages = installed_packages(
-      machine, {"nvidia-driver", "nvidia-dkms", "nvidia-kernel", "libnvidia-compute", "libcuda1"});
-  return pick(machine,
-              {.apt = packages.empty() ? "" : "sudo apt install --reinstall " + join(packages, " "),
-               .dnf = "sudo dnf distro-sync '*nvidia*'",
-               .zypper = "sudo zypper update 'nvidia*'",
-               .pacman = "sudo pacman -Syu"});
-}
-
-std::vector<FixStep> restart_steps() {
-  return {
-      reboot("loads the module that goes with the libraries"),
-      root_step("sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",
-                "instead of a reboot, when nothing uses the GPU: no desktop, no container, no "
-                "nvidia-persistenced",
-                "the loaded module; nothing on disk", "none needed")};
-}
-
-std::vector<FixStep> one_version(const Machine& machine, Remedy way) {
-  switch (way) {
-    case Remedy::kRestart:
-      return restart_steps();
-    case Remedy::kNewContainer:
-      return {
-          advice("start a new container from the same image, on the host; a running one keeps "
-                 "the libraries it was given")};
-    case Remedy::kFollowHost:
-      return {advice("install the libraries of driver " + machine.driver.module_version->text() +
-                     " in the container, without a kernel module (NVIDIA's installer: "
-                     "--no-kernel-modules), or have the host hand them in (nvidia.runtime=true)")};
-    case Remedy::kRemoveFromImage:
-      return {root_step("apt-get purge " + join(packages_of_libcuda(machine), " ") + " && ldconfig",
-                        "in the image: the host hands its own libraries in",
-                        "removes the driver's packages from the image", "install them again"),
-              advice("build the image without driver packages: install cuda-toolkit or nothing, "
-                     "never cuda or nvidia-driver")};
-    case Remedy::kReinstall:
-    case Remedy::kRestartFirst:
-      break;
-  }
-  std::vector<FixStep> steps;
-  if (way == Remedy::kRestartFirst) steps = restart_steps();
-  const std::string command = reinstall_command(machine);
-  const std::string text = way == Remedy::kRestartFirst ? "when they still differ after that"
-                                                        : "brings both to one version";
-  steps.push_back(command.empty()
-                      ? advice("install the driver again, module and libraries of one version")
-                      : root_step(command, text, "the driver's packages",
-                                  "install the version of before by name"));
-  if (way == Remedy::kReinstall) {
-    steps.push_back(reboot("loads the new module"));
-    steps.push_back(
-        advice("when NVIDIA's installer was used beside packages: run nvidia-uninstall "
-               "first"));
-  }
-  return steps;
-}
-
-Finding versions_differ(const Machine& machine, const std::vector<DriverLibrary>& strangers) {
-  const Driver& driver = machine.driver;
-  const Version& library = *strangers.front().version;
-  const Remedy way = remedy(machine, library);
-  std::vector<std::string> names;
-  std::vector<Evidence> evidence = {cite("loaded module", driver.module_version)};
-  for (const auto& stranger : strangers) {
-    names.push_back(stranger.name);
-    evidence.push_back(cite_library(stranger));
-  }
-  if (const auto* file = module_file(machine, machine.host.kernel_release.value_or("")))
-    evidence.push_back(cite("module on disk for this kernel", file->version));
-  const auto log = log_lines(machine, {"API mismatch"}, 1);
-  evidence.insert(evidence.end(), log.begin(), log.end());
-  const bool cuda = std::any_of(strangers.begin(), strangers.end(),
-                                [](const auto& s) { return s.name == kCuda; });
-  return {
-      .severity = cuda ? Severity::kError : Severity::kWarning,
-      .statement = "the loaded module (" + driver.module_version->text() + ") and " +
-                   join(names, ", ") + " (" + library.text() + ") differ",
-      .evidence = std::move(evidence),
-      .cause = why_different(way),
-      .fix = one_version(machine, way),
-      .certainty = way == Remedy::kRestart || way == Remedy::kReinstall ? Certainty::kProven
-                                                                        : Certainty::kLikely,
-  };
-}
-
-// Module and libraries talk over a private interface that promises nothing across releases, so the
-// module turns away every client of another build (CUDA error 803, NVML error 18). Compat and stub
-// copies are not the driver's and have rules of their own; WSL's libraries belong to Windows, and
-// gVisor does not show the module's version.
-Verdict is_of_one_build(const Machine& machine, const Catalog&) {
-  const auto setting = setting_of(machine);
-  if (setting == Setting::kWsl || setting == Setting::kGvisor || is_wsl(machine))
-    return NotApplicable{};
-  const Driver& driver = machine.driver;
-  if (is_jetson(machine) || module_loaded(machine) == Tristate::kNo) return NotApplicable{};
-  if (!driver.module_version.is_known() || driver.libraries.is_unknown())
-    return Undecided{
-        {cite("loaded module", driver.module_version), cite("driver libraries", driver.libraries)}};
-  const auto others = strangers(machine);
-  if (!others.empty()) return versions_differ(machine, others);
-  for (const auto name : kNames) {
-    const DriverLibrary* library = chosen_library(machine, name);
-    if (library != nullptr && is_real(*library) && !library->version.is_known())
-      return Undecided{{cite(name.data(), library->version)}};
-  }
-  return Fine{};
 }
 
 // ------------------------------------------------------------------------- they are there
@@ -514,7 +349,7 @@ constexpr Rule kRules[] = {
     {"driver.library-unusable", "the driver's libraries are ELF files of this architecture",
      libraries_are_loadable, Standing::kOwn},
     {"driver.version-mismatch", "the driver's libraries and the loaded module are one build",
-     is_of_one_build, Standing::kOwn},
+     driver_is_of_one_build, Standing::kOwn},
 };
 
 }  // namespace

@@ -55,6 +55,21 @@ Evidence not_loaded(const Machine& machine) {
 
 // ------------------------------------------------------------- handed to the container
 
+// The images of CUDA ask for all GPUs by a variable of their own, so that it proves a wish and no
+// hand-over; "void" and "none" are a wish for none.
+std::string why_not_handed_in(const Machine& machine) {
+  const auto request = machine.cuda.variables.find("NVIDIA_VISIBLE_DEVICES");
+  const std::string value = request == machine.cuda.variables.end() ? "" : request->second;
+  if (value == "void" || value == "none")
+    return "the container asks for no GPU: NVIDIA_VISIBLE_DEVICES=" + value +
+           ", set by the image, the pod or the command line";
+  if (!value.empty())
+    return "the container asks for GPUs (NVIDIA_VISIBLE_DEVICES) and nobody obeyed: it was started "
+           "by plain runc, and not by NVIDIA's runtime, --gpus or CDI";
+  return "the container was started without asking for a GPU, or NVIDIA's container toolkit is "
+         "not installed on the host";
+}
+
 Verdict is_handed_in(const Machine& machine, const Catalog& catalog) {
   if (setting_of(machine) != Setting::kContainer || is_wsl(machine)) return NotApplicable{};
   const auto& nodes = machine.driver.nodes;
@@ -72,9 +87,7 @@ Verdict is_handed_in(const Machine& machine, const Catalog& catalog) {
       .statement =
           "the host has " + gpu_names(machine, catalog) + ", and this container was not given it",
       .evidence = std::move(evidence),
-      .cause =
-          "the container was started without asking for a GPU, or NVIDIA's container toolkit is "
-          "not installed on the host",
+      .cause = why_not_handed_in(machine),
       .fix = start_with_gpu(machine),
   };
 }
@@ -348,6 +361,9 @@ Verdict is_loaded(const Machine& machine, const Catalog&) {
   const ModuleFile* file = module_file(machine, machine.host.kernel_release.value_or(""));
   std::vector<Evidence> evidence = {not_loaded(machine)};
   if (file != nullptr) evidence.push_back({"the module is there: " + file->path, file->path});
+  // Kernels with checked symbols take a module of a near release (weak-updates), so this is a hint.
+  if (file != nullptr && file->vermagic.is_known() && *file->vermagic != file->kernel)
+    evidence.push_back({"it was built for kernel " + *file->vermagic, file->vermagic.source()});
   if (machine.host.secure_boot.is(true))
     evidence.push_back(cite("Secure Boot", machine.host.secure_boot));
   const auto log = log_lines(machine, {"NVRM", "nvidia:"});

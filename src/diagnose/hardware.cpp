@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "diagnose/fix.h"
 #include "diagnose/gpu.h"
+#include "diagnose/kernel_log.h"
 #include "diagnose/rule.h"
 #include "diagnose/setting.h"
 
@@ -235,9 +236,11 @@ std::optional<Loss> loss_of(const Machine& machine, const Catalog& catalog, cons
   if (how == Fit::kDropped) return Loss::kDropped;
   if (how == Fit::kTooNew) return Loss::kTooNew;
   if (how == Fit::kNeedsProprietary) return Loss::kNeedsProprietary;
-  return machine.hardware.driver_gpus.is_known() && !is_taken(machine, gpu)
-             ? std::optional(Loss::kNotListed)
-             : std::nullopt;
+  if (!machine.hardware.driver_gpus.is_known() || is_taken(machine, gpu)) return std::nullopt;
+  // A missing cable or a missing window is told by rules of their own.
+  const auto failure = start_failure(machine, gpu);
+  if (failure == StartFailure::kPower || failure == StartFailure::kBarSpace) return std::nullopt;
+  return Loss::kNotListed;
 }
 
 std::string architecture_of(const Catalog& catalog, const PciGpu& gpu) {
@@ -269,7 +272,17 @@ std::string loss_statement(Loss loss, const Machine& machine, const Catalog& cat
   return "the PCI bus has " + who + ", and the loaded driver does not list it";
 }
 
-std::string loss_cause(Loss loss, const Catalog& catalog, const Gpus& gpus,
+// nvidia.NVreg_ExcludedGpus, or GpuBlacklist before branch 470; empty when neither is set.
+std::string exclusion_of(const Machine& machine) {
+  for (const char* name : {"nvidia.NVreg_ExcludedGpus", "nvidia.NVreg_GpuBlacklist"}) {
+    const auto option = machine.driver.module_options.find(name);
+    if (option != machine.driver.module_options.end() && !option->second.empty())
+      return option->first + "=" + option->second;
+  }
+  return {};
+}
+
+std::string loss_cause(Loss loss, const Machine& machine, const Catalog& catalog, const Gpus& gpus,
                        const std::vector<Evidence>& log) {
   const auto fell = [](const Evidence& line) {
     return line.text.find("fallen off the bus") != std::string::npos;
@@ -290,6 +303,10 @@ std::string loss_cause(Loss loss, const Catalog& catalog, const Gpus& gpus,
   }
   if (std::any_of(log.begin(), log.end(), fell))
     return "the GPU stopped answering on the bus: power, cabling, riser or a defect";
+  if (const auto option = exclusion_of(machine); !option.empty())
+    return "the driver was told to leave GPUs out: " + option +
+           " in modprobe.d or on the kernel's "
+           "command line";
   return "the driver could not start the GPU, or was told to leave it out (NVreg_ExcludedGpus); "
          "the kernel log says which";
 }
@@ -323,7 +340,7 @@ Finding loss_finding(Loss loss, const Machine& machine, const Catalog& catalog, 
       .subject = addresses(gpus),
       .statement = loss_statement(loss, machine, catalog, gpus, driver),
       .evidence = std::move(evidence),
-      .cause = loss_cause(loss, catalog, gpus, log),
+      .cause = loss_cause(loss, machine, catalog, gpus, log),
       .fix = loss_fix(loss, machine, catalog, gpus),
       .certainty = loss == Loss::kNotListed ? Certainty::kPossible : Certainty::kProven,
   };

@@ -5,9 +5,12 @@
 #include <set>
 
 #include "base/text.h"
+#include "probe/driver_history.h"
+#include "probe/driver_holders.h"
 #include "probe/driver_libraries.h"
 #include "probe/driver_modules.h"
 #include "probe/driver_nodes.h"
+#include "probe/driver_services.h"
 #include "probe/driver_software.h"
 #include "probe/facts.h"
 #include "probe/probe.h"
@@ -90,13 +93,37 @@ bool concerns_gpu(std::string_view line) {
   for (const std::string_view mark :
        {"NVRM", "nvidia", "NVIDIA", "nouveau", "10de:", "Xid", "fallen off the bus",
         "module verification failed", "Loading of unsigned module", "Loading of module with",
-        "Lockdown:", "PKCS#7 signature not signed"})
+        "Lockdown:", "PKCS#7 signature not signed", "blocked for more than"})
     if (contains(line, mark)) return true;
-  // The kernel lists the BARs of every device; only those that found no room are of interest.
-  return contains(line, "BAR ") &&
-         (contains(line, "no space for") || contains(line, "failed to assign") ||
-          contains(line, "can't assign"));
+  return false;
 }
+
+// "[    0.2] pci 0000:01:00.0: BAR 1 [mem …]: failed to assign" gives "pci 0000:01:00.0".
+std::string_view device_of_bar(std::string_view line) {
+  const auto bar = line.find(": BAR ");
+  if (bar == std::string_view::npos) return {};
+  const auto begin = line.rfind(' ', line.rfind(' ', bar) - 1);
+  return begin < bar ? line.substr(begin + 1, bar - begin - 1) : line.substr(0, bar);
+}
+
+// The kernel lists the BARs of every device. Of interest are those that found no room, and whether
+// a later round found some for them.
+class BarLines {
+ public:
+  bool keeps(std::string_view line) {
+    const auto device = device_of_bar(line);
+    if (device.empty()) return false;
+    if (contains(line, "no space") || contains(line, "failed to assign") ||
+        contains(line, "can't assign")) {
+      if (without_room_.size() < 1000) without_room_.emplace(device);
+      return true;
+    }
+    return contains(line, "assigned") && without_room_.contains(std::string(device));
+  }
+
+ private:
+  std::set<std::string> without_room_;
+};
 
 std::string_view without_priority(std::string_view line) {
   const auto close = line.find('>');
@@ -108,8 +135,9 @@ std::string_view without_priority(std::string_view line) {
 
 std::vector<std::string> gpu_lines(std::string_view log, std::size_t limit) {
   std::vector<std::string> found;
+  BarLines bars;
   for (const auto line : lines(log))
-    if (concerns_gpu(line)) found.push_back(printable(without_priority(line)));
+    if (concerns_gpu(line) || bars.keeps(line)) found.push_back(printable(without_priority(line)));
   if (found.size() > limit)
     found.erase(found.begin(), found.end() - static_cast<std::ptrdiff_t>(limit));
   return found;
@@ -185,14 +213,15 @@ Fact<std::uint64_t> read_uvm_major(const System& system) {
   return major ? Fact<std::uint64_t>::known(*major, path) : Fact<std::uint64_t>::absent(path);
 }
 
-// Sources: modprobe.d in modprobe's own order, where a file of a name hides later ones of that
-// name; the command line of the running kernel.
-Fact<bool> read_nouveau_blacklist(const System& system) {
-  const auto command_line = system.read("/proc/cmdline");
-  if (command_line && command_line_blacklists_nouveau(*command_line))
-    return Fact<bool>::known(true, "/proc/cmdline");
+struct ModprobeFiles {
+  std::vector<SourcedText> files;
+  std::string unreadable;  ///< One that may not be read; empty when there is none.
+};
+
+// In modprobe's own order, where a file of a name hides later ones of that name.
+ModprobeFiles read_modprobe_files(const System& system) {
+  ModprobeFiles found;
   std::set<std::string> seen;
-  std::string unreadable;
   for (const std::string directory :
        {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
         "/lib/modprobe.d"}) {
@@ -200,12 +229,32 @@ Fact<bool> read_nouveau_blacklist(const System& system) {
       if (!entry.name.ends_with(".conf") || !seen.insert(entry.name).second) continue;
       const auto path = path_join(directory, entry.name);
       const auto text = system.read(path);
-      if (text && blacklists_nouveau(*text)) return Fact<bool>::known(true, path);
-      if (!text && !is_not_there(text.error())) unreadable = path;
+      if (text)
+        found.files.push_back({*text, path});
+      else if (!is_not_there(text.error()))
+        found.unreadable = path;
     }
   }
-  if (!unreadable.empty()) return Fact<bool>::unknown(unreadable, "cannot be read");
+  return found;
+}
+
+Fact<bool> nouveau_blacklist_of(const ModprobeFiles& modprobe, std::string_view command_line) {
+  if (command_line_blacklists_nouveau(command_line))
+    return Fact<bool>::known(true, "/proc/cmdline");
+  for (const auto& file : modprobe.files)
+    if (blacklists_nouveau(file.text)) return Fact<bool>::known(true, file.path);
+  if (!modprobe.unreadable.empty())
+    return Fact<bool>::unknown(modprobe.unreadable, "cannot be read");
   return Fact<bool>::known(false, "/etc/modprobe.d, /lib/modprobe.d, /proc/cmdline");
+}
+
+// Sources: modprobe.d; the command line of the running kernel, which comes last.
+void fill_module_settings(const System& system, Driver& driver) {
+  const auto modprobe = read_modprobe_files(system);
+  const std::string command_line = system.read("/proc/cmdline").value_or("");
+  driver.nouveau_blacklisted = nouveau_blacklist_of(modprobe, command_line);
+  for (const auto& file : modprobe.files) add_module_options(file.text, driver.module_options);
+  add_command_line_options(command_line, driver.module_options);
 }
 
 Fact<std::vector<std::string>> read_kernel_log(const System& system) {
@@ -226,13 +275,16 @@ Fill probe_driver(const ProbeInput& input) {
   fill_module(system, driver);
   driver.loaded_modules = read_loaded_modules(system);
   fill_module_files(system, input.machine.host.kernel_release, driver);
-  driver.nouveau_blacklisted = read_nouveau_blacklist(system);
+  fill_module_settings(system, driver);
   driver.nodes = read_device_nodes(system);
   driver.node_helper = read_node_helper(system);
   driver.uvm_major = read_uvm_major(system);
   fill_driver_libraries(system, driver);
   fill_driver_software(system, input.machine.host.container, driver);
   driver.kernel_log = read_kernel_log(system);
+  fill_driver_services(system, input.machine, driver);
+  fill_package_history(system, driver);
+  fill_driver_holders(system, driver);
   return [driver = std::move(driver)](Machine& machine) { machine.driver = driver; };
 }
 

@@ -95,6 +95,9 @@ ModuleInfo parse_modinfo(std::string_view section) {
       if (version) info.version = *version;
     } else if (item.starts_with("license=")) {
       info.license = printable(item.substr(8));
+    } else if (item.starts_with("vermagic=")) {
+      const auto fields = words(item.substr(9));
+      if (!fields.empty()) info.kernel = printable(fields.front());
     }
   }
   return info;
@@ -194,12 +197,15 @@ void fill_from_modinfo(const System& system, ModuleFile& module) {
   if (!section) {
     module.version = Fact<Version>::unknown(module.path, section.error().message);
     module.flavour = Fact<std::string>::unknown(module.path, section.error().message);
+    module.vermagic = Fact<std::string>::unknown(module.path, section.error().message);
     return;
   }
   const auto info = parse_modinfo(*section);
   module.version = info.version ? Fact<Version>::known(*info.version, module.path)
                                 : Fact<Version>::unknown(module.path, "states no version");
   module.flavour = flavour_of_license(info.license, module.path);
+  module.vermagic = info.kernel ? Fact<std::string>::known(*info.kernel, module.path)
+                                : Fact<std::string>::unknown(module.path, "states no kernel");
 }
 
 // A compressed module is not unpacked. Where DKMS built it, and for this kernel once only, its
@@ -208,6 +214,7 @@ void fill_from_dkms(const std::vector<DkmsBuild>& builds, ModuleFile& module) {
   const std::string reason = "the file is compressed";
   module.version = Fact<Version>::unknown(module.path, reason);
   module.flavour = Fact<std::string>::unknown(module.path, reason);
+  module.vermagic = Fact<std::string>::unknown(module.path, reason);
   if (module.path.find("/dkms/") == std::string::npos) return;
   const DkmsBuild* only = nullptr;
   for (const auto& build : builds) {

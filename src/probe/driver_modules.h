@@ -25,6 +25,7 @@ std::vector<std::string> parse_module_paths(std::string_view modules_dep);
 struct ModuleInfo {
   std::optional<Version> version;
   std::optional<std::string> license;  ///< "NVIDIA" or "Dual MIT/GPL"
+  std::optional<std::string> kernel;   ///< First word of vermagic: the release it was built for.
 };
 ModuleInfo parse_modinfo(std::string_view section);
 

@@ -104,6 +104,26 @@ bool process_is(const System& system, std::string_view pid, std::string_view nam
   return comm && trim(*comm) == name.substr(0, 15);
 }
 
+}  // namespace
+
+Fact<bool> is_process_running(const System& system, std::string_view name) {
+  constexpr std::size_t kMostProcesses = 20000;
+  const auto entries = system.list("/proc");
+  if (!entries) return Fact<bool>::unknown("/proc", entries.error().message);
+  std::size_t looked_at = 0;
+  for (const auto& entry : *entries) {
+    if (!parse_unsigned(entry.name)) continue;
+    if (++looked_at > kMostProcesses)
+      return Fact<bool>::unknown("/proc", "too many processes to look through");
+    if (process_is(system, entry.name, name))
+      return Fact<bool>::known(true, "/proc/" + entry.name + "/comm");
+  }
+  if (looked_at == 0) return Fact<bool>::unknown("/proc", "no running system in this tree");
+  return Fact<bool>::known(false, "/proc");
+}
+
+namespace {
+
 template <class T>
 Fact<T> hidden_by_container(const std::string& source, const Fact<std::string>& container) {
   return Fact<T>::unknown(source, "the host's daemons are not shown inside a container (" +
@@ -123,23 +143,6 @@ Fact<bool> read_persistence_daemon(const System& system, const Fact<std::string>
   return Fact<bool>::known(false, directory);
 }
 
-// Asked only where the program is installed: the walk costs a read for each process.
-Fact<bool> is_running(const System& system, std::string_view name) {
-  constexpr std::size_t kMostProcesses = 20000;
-  const auto entries = system.list("/proc");
-  if (!entries) return Fact<bool>::unknown("/proc", entries.error().message);
-  std::size_t looked_at = 0;
-  for (const auto& entry : *entries) {
-    if (!parse_unsigned(entry.name)) continue;
-    if (++looked_at > kMostProcesses)
-      return Fact<bool>::unknown("/proc", "too many processes to look through");
-    if (process_is(system, entry.name, name))
-      return Fact<bool>::known(true, "/proc/" + entry.name + "/comm");
-  }
-  if (looked_at == 0) return Fact<bool>::unknown("/proc", "no running system in this tree");
-  return Fact<bool>::known(false, "/proc");
-}
-
 Fact<Version> version_of_package(const Fact<std::vector<std::string>>& packages,
                                  std::string_view prefix) {
   for (const auto& package : packages.value_or({})) {
@@ -153,7 +156,7 @@ Fact<Version> version_of_package(const Fact<std::vector<std::string>>& packages,
 
 void fill_fabric_manager(const System& system, const Fact<std::string>& container, Driver& driver) {
   if (exists(system, kFabricManager)) {
-    driver.fabric_manager_running = is_running(system, path_name(kFabricManager));
+    driver.fabric_manager_running = is_process_running(system, path_name(kFabricManager));
     driver.fabric_manager_version = version_of_package(driver.packages, "nvidia-fabricmanager");
   } else if (container.is_known()) {
     driver.fabric_manager_running = hidden_by_container<bool>(kFabricManager, container);
