@@ -33,7 +33,7 @@ struct ChildEnd {
   /// was left behind as `pid`.
   bool left_behind = false;
   int pid = 0;
-  std::string out, err;
+  std::string out{}, err{};
   bool out_cut = false, err_cut = false;  ///< More came than the limit keeps.
 
   friend bool operator==(const ChildEnd&, const ChildEnd&) = default;

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "cli/confirm.h"
 #include "cli/open.h"
 #include "diagnose/diagnose.h"
 #include "report/report.h"
@@ -63,8 +64,10 @@ Result<int> run_check(const Arguments& arguments, Output& output) {
   if (!options) return tl::unexpected(options.error());
   const auto catalog = open_catalog(options->catalog);
   if (!catalog) return tl::unexpected(catalog.error());
-  const auto machine = open_machine(options->machine, **catalog, output);
+  auto machine = open_machine(options->machine, **catalog, output);
   if (!machine) return tl::unexpected(machine.error());
+  if (const auto ran = confirm_machine(arguments, *machine, output); !ran)
+    return tl::unexpected(ran.error());
 
   const Diagnosis diagnosis =
       diagnose(*machine, **catalog, {options->only, options->machine.framework});

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "confirm/child.h"
 
 namespace gpuwright {
 namespace cli {
@@ -17,7 +19,10 @@ namespace {
 
 // _exit is async-signal-safe, and there is nothing to clean up: what is written to disk is written
 // with the signal blocked.
-void on_interrupt(int) { ::_exit(kInterrupted); }
+void on_interrupt(int) {
+  kill_running_child();
+  ::_exit(kInterrupted);
+}
 
 void prepare_signals() {
   std::signal(SIGINT, on_interrupt);
@@ -59,6 +64,7 @@ int dispatch(const std::vector<std::string>& words, Output& output) {
     output.data(version_line());
     return kAllRight;
   }
+  if (words[0] == kChildCommand) return run_as_child({words.begin() + 1, words.end()});
   const Command* command = find_command(words[0]);
   if (command == nullptr) {
     output.note("gpuwright: no command '" + words[0] + "'; gpuwright help lists them");

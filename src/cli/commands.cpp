@@ -25,6 +25,8 @@ constexpr Option kCheckOptions[] = {
     {"--only", "", "RUNG", "host hardware driver cuda libraries python framework",
      "judge this rung alone"},
     {"--strict", "", "", "", "count warnings as problems"},
+    {"--run", "", "", "", "start NVML, the driver and each framework, and compare"},
+    {"--run-timeout", "", "SECONDS", "", "wait this long for each of them"},
     {"--catalog", "", "DIR", "", "take facts about versions from DIR/*.toml"},
 };
 
@@ -44,6 +46,9 @@ constexpr Command kCommands[] = {
      "tell the truth about this machine, from the PCI bus to the framework",
      "",
      "Reads files and changes nothing; starts no program, uses no network, needs no root.\n"
+     "With --run it starts children that ask NVML, initialise the driver, import each framework and\n"
+     "multiply two small matrices (5, 10 and 120 s at most, longer with many GPUs); what they do is\n"
+     "compared with what was predicted.\n"
      "Exit status: 0 all is right, 1 problems, 2 wrong usage or unreadable input, 3 undecided.\n",
      {{"gpuwright check", "is this machine right, and if not, what do I type?"},
       {"gpuwright check --format json --only driver", "the driver alone, for a script"}},

@@ -31,6 +31,13 @@ void Output::note(std::string_view line) {
   static_cast<void>(write_all(STDERR_FILENO, printable(line) + "\n"));
 }
 
+void Output::progress(std::string_view text) {
+  if (::isatty(STDERR_FILENO) != 1) return;
+  const std::string line = text.empty() ? "" : "gpuwright: " + printable(text) + " ...";
+  constexpr std::string_view kClearLine = "\r\x1b[K";
+  static_cast<void>(write_all(STDERR_FILENO, std::string(kClearLine) + line));
+}
+
 Result<void> Output::flush() {
   const int error = write_all(STDOUT_FILENO, data_);
   data_.clear();

@@ -14,6 +14,8 @@ class Output {
   void data(std::string_view text) { data_ += text; }
   /// One line, at once.
   void note(std::string_view line);
+  /// What is being done, in place, where standard error is a terminal; an empty text takes it away.
+  void progress(std::string_view text);
 
   /// Writes what is kept. A reader that has gone away (`| head`) is no error; a full disk is.
   [[nodiscard]] Result<void> flush();

@@ -4,6 +4,7 @@
 
 #include "diagnose/framework.h"
 #include "diagnose/ladder.h"
+#include "diagnose/run_answer.h"
 #include "diagnose/verdict.h"
 
 namespace gpuwright {
@@ -111,7 +112,9 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const Diagnos
   if (!options.framework.empty()) return diagnose_one_framework(machine, catalog, options);
   Diagnosis diagnosis;
   judge_all(machine, catalog, diagnosis);
+  doubt_what_was_cut_off(machine, diagnosis);
   forget_unknowns_above_errors(diagnosis);
+  forget_what_a_run_answers(diagnosis);
   doubt_answers(diagnosis);
   diagnosis.rungs = climb(machine, catalog, diagnosis, options.only);
   if (options.only) keep_only(*options.only, diagnosis);

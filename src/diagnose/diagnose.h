@@ -37,7 +37,7 @@ struct FrameworkAnswer {
   std::vector<std::string> gpus;     ///< For kUses: "0 (NVIDIA H200, 0000:00:06.0)".
   std::string because;               ///< For the other two: one sentence.
   std::string finding_id;            ///< Of the finding that decides; empty otherwise.
-  std::string confidence;            ///< "high", "medium"
+  std::string confidence;            ///< "high", "medium", "confirmed" (by a run)
   std::vector<std::string> caveats;  ///< What remains unseen.
 };
 
@@ -75,7 +75,7 @@ struct RungRules {
   Rung rung;
   std::span<const Rule> rules;
 };
-/// All tables, lowest rung first; a rung may have several.
+/// All tables in the order of judging, lowest rung first but for what was run.
 std::vector<RungRules> all_rules();
 
 }  // namespace gpuwright

@@ -1,3 +1,5 @@
+#include "machine/json.h"
+
 #include <nlohmann/json.hpp>
 
 #include "report/names.h"
@@ -100,6 +102,8 @@ Json report_json(const Machine& machine, const Catalog&, const Diagnosis& diagno
               {"frameworks", Json::array()},
               {"findings", Json::array()},
               {"undecided", Json::array()}};
+  // Where nothing was run there is nothing to say about it.
+  if (machine.run != Run{}) out["run"] = snapshot_to_json(machine).at("machine").at("run");
   for (const auto& rung : diagnosis.rungs) out["rungs"].push_back(to_json(rung));
   for (const auto& answer : diagnosis.frameworks)
     out["frameworks"].push_back(to_json(machine, answer));

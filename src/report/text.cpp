@@ -95,7 +95,10 @@ void write_answer(Page& page, const FrameworkAnswer& answer, const TextStyle& st
   if (answer.answer == Answer::kUses && answer.gpus.size() > 2)
     for (const auto& gpu : answer.gpus) page.paragraph("  GPU ", gpu);
   const bool doubtful = !answer.confidence.empty() && answer.confidence != "high";
-  if (doubtful) page.paragraph("  confidence: ", answer.confidence);
+  if (answer.confidence == "confirmed")
+    page.paragraph("  ", "confirmed by running it");
+  else if (doubtful)
+    page.paragraph("  confidence: ", answer.confidence);
   if (doubtful || style.verbose)
     for (const auto& caveat : answer.caveats) page.paragraph("  not seen: ", caveat);
 }
@@ -226,6 +229,7 @@ void write_unread(Page& page, const Machine& machine, const std::vector<Undecisi
   for (const auto& note : machine.notes)
     page.paragraph("  - probe " + note.probe + ": ", note.text);
   for (const auto& gap : gaps_of(undecided)) {
+    if (gap.missing.text.starts_with("probe ")) continue;  // the note above
     page.paragraph("  - ", with_source(gap.missing));
     page.paragraph("    leaves open: ", join(gap.questions, ", "), Tint::kFaint);
   }

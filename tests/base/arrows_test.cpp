@@ -27,6 +27,7 @@ const std::map<std::string, Names> kArrows = {
     {"plan", {"machine", "catalog", "diagnose"}},
     {"report", {"machine", "catalog", "diagnose", "plan"}},
     {"probe", {"machine", "catalog", "loader", "gpu"}},
+    {"confirm", {"machine", "gpu"}},
     {"install", {"plan"}},
     {"train", {"gpu"}},
     {"prove", {"train", "gpu", "machine", "diagnose"}},
