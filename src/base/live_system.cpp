@@ -73,16 +73,26 @@ class Descriptor {
   int fd_;
 };
 
-// Opens a regular file only. O_NONBLOCK keeps a FIFO that poses as a library from hanging us; the
-// fstat afterwards, on the opened object, is what cannot be raced.
-Result<std::pair<Descriptor, FileStatus>> open_regular(const std::string& real,
-                                                       const std::string& shown) {
-  Descriptor fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (fd.get() < 0) return system_error(errno, shown);
-  struct stat st;
-  if (::fstat(fd.get(), &st) != 0) return system_error(errno, shown);
+Result<void> require_regular(const struct stat& st, const std::string& shown) {
   if (S_ISDIR(st.st_mode)) return fail(std::strerror(EISDIR), shown, EISDIR);
   if (!S_ISREG(st.st_mode)) return fail("is not a regular file", shown, EINVAL);
+  return {};
+}
+
+// Opens a regular file only. Asked before opening, since the opening alone wakes the writer at the
+// other end of a FIFO and starts some devices; and once more on the opened object, which cannot be
+// exchanged any more. O_NONBLOCK keeps a FIFO that slips in between from hanging us.
+Result<std::pair<Descriptor, FileStatus>> open_regular(const std::string& real,
+                                                       const std::string& shown) {
+  struct stat st;
+  if (::stat(real.c_str(), &st) != 0) return system_error(errno, shown);
+  if (const auto regular = require_regular(st, shown); !regular)
+    return tl::unexpected(regular.error());
+  Descriptor fd(::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd.get() < 0) return system_error(errno, shown);
+  if (::fstat(fd.get(), &st) != 0) return system_error(errno, shown);
+  if (const auto regular = require_regular(st, shown); !regular)
+    return tl::unexpected(regular.error());
   return std::pair{std::move(fd), status_of(st)};
 }
 

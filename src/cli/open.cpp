@@ -1,11 +1,15 @@
 #include "cli/open.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <optional>
+#include <thread>
 
 #include "machine/json.h"
 #include "probe/probe.h"
@@ -16,6 +20,19 @@ namespace {
 
 // Snapshots of real machines have some 100 KB. The limit keeps a wrong file from eating the memory.
 constexpr std::size_t kSnapshotLimit = 64 << 20;
+
+// What the user names may lie on a mount that has stopped answering. The look waits in a thread of
+// its own, which owns all that it touches and is left behind when it takes longer than any disk.
+constexpr std::chrono::seconds kPatience{10};
+
+template <class Look>
+auto in_time(const std::string& named, Look look) -> decltype(look()) {
+  std::packaged_task<decltype(look())()> task(std::move(look));
+  auto answer = task.get_future();
+  std::thread(std::move(task)).detach();
+  if (answer.wait_for(kPatience) == std::future_status::ready) return answer.get();
+  return fail(fmt::format("does not answer ({} s)", kPatience.count()), named, ETIMEDOUT);
+}
 
 // What the user names may be a pipe as well as a file, so it is read as it comes.
 Result<std::string> read_descriptor(int descriptor, const std::string& name) {
@@ -64,18 +81,29 @@ Result<std::string> python_path(const MachineOptions& options) {
   if (options.python.empty() || !options.root.empty()) return options.python;
   const auto path = absolute(options.python);
   if (!path) return tl::unexpected(path.error());
-  const bool is_path = options.python.find('/') != std::string::npos ||
-                       make_live_system()->status(*path).has_value();
-  return is_path ? *path : options.python;
+  if (options.python.find('/') != std::string::npos) return *path;
+  const auto here = in_time("--python " + options.python,
+                            [path = *path] { return make_live_system()->status(path); });
+  return here ? *path : options.python;
 }
 
 // What the user named has to be there; what we choose ourselves may be missing, which is a fact.
-Result<void> check_python(const System& system, const std::string& python,
+Result<void> check_python(std::shared_ptr<const System> system, const std::string& python,
                           const std::string& typed) {
   if (python.empty()) return {};
-  const auto chosen =
-      choose_interpreter(system, system.environment().value_or(EnvironmentBlock{}), python);
+  const auto chosen = in_time("--python " + typed, [system = std::move(system), python] {
+    return choose_interpreter(*system, system->environment().value_or(EnvironmentBlock{}), python);
+  });
   if (!chosen) return fail(chosen.error().message, "--python " + typed);
+  return {};
+}
+
+// That the directory which `option` names is there and may be read.
+Result<void> check_directory(const std::string& option, const std::string& typed,
+                             const std::string& path) {
+  const std::string named = option + " " + typed;
+  const auto listed = in_time(named, [path] { return make_live_system()->list(path); });
+  if (!listed) return fail(listed.error().message, named, listed.error().code);
   return {};
 }
 
@@ -85,8 +113,8 @@ Result<std::shared_ptr<const System>> open_system(const std::string& root) {
   if (root.empty()) return std::shared_ptr<const System>(make_live_system());
   const auto path = absolute(root);
   if (!path) return tl::unexpected(path.error());
-  const auto listed = make_live_system()->list(*path);
-  if (!listed) return fail(listed.error().message, "--root " + root, listed.error().code);
+  if (const auto there = check_directory("--root", root, *path); !there)
+    return tl::unexpected(there.error());
   return std::shared_ptr<const System>(make_live_system(*path));
 }
 
@@ -94,10 +122,9 @@ Result<const Catalog*> open_catalog(const std::string& directory) {
   if (directory.empty()) return &Catalog::built_in();
   const auto path = absolute(directory);
   if (!path) return tl::unexpected(path.error());
-  const auto system = make_live_system();
-  const auto listed = system->list(*path);
-  if (!listed) return fail(listed.error().message, "--catalog " + directory, listed.error().code);
-  auto catalog = Catalog::from_directory(*system, *path);
+  if (const auto there = check_directory("--catalog", directory, *path); !there)
+    return tl::unexpected(there.error());
+  auto catalog = Catalog::from_directory(*make_live_system(), *path);
   if (!catalog) return fail(catalog.error().text(), "--catalog");
   static std::optional<Catalog> own;
   own.emplace(std::move(*catalog));
@@ -111,7 +138,7 @@ Result<Machine> open_machine(const MachineOptions& options, const Catalog& catal
   if (!system) return tl::unexpected(system.error());
   const auto python = python_path(options);
   if (!python) return tl::unexpected(python.error());
-  if (const auto valid = check_python(**system, *python, options.python); !valid)
+  if (const auto valid = check_python(*system, *python, options.python); !valid)
     return tl::unexpected(valid.error());
   Machine machine = probe_machine(*system, catalog, {*python, options.framework});
   if (!machine.notes.empty()) output.leave_threads_behind();

@@ -217,7 +217,7 @@ RungResult judge_rung(Rung rung, const Machine& machine, const Diagnosis& diagno
     return {.rung = rung, .state = RungState::kNotJudged};
   } else if (is_broken(rung, diagnosis)) {
     state = RungState::kBroken;
-  } else if (!has_subject(rung, machine)) {
+  } else if (!has_subject(rung, machine) && !is_undecided(rung, diagnosis)) {
     state = RungState::kNotApplicable;
   } else if (because) {
     return {.rung = rung, .state = RungState::kFollows, .because = because};

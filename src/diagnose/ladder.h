@@ -18,6 +18,9 @@ bool depends_on(Rung upper, Rung lower);
 /// The lowest rung on which an error lies; nothing when there is none.
 std::optional<Rung> lowest_broken(const std::vector<Finding>& findings);
 
+/// A rung whose probe was cut off is undecided, whatever the rules make of what it left empty.
+void doubt_what_was_cut_off(const Machine& machine, Diagnosis& diagnosis);
+
 /// All rungs, lowest first. `only` leaves out all but one.
 std::vector<RungResult> climb(const Machine& machine, const Catalog& catalog,
                               const Diagnosis& diagnosis, std::optional<Rung> only);
