@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "diagnose/framework.h"
 #include "diagnose/framework_build.h"
+#include "diagnose/framework_import.h"
 #include "diagnose/framework_rule.h"
 
 // Rules of the framework rung: what keeps one framework from the GPU although the rungs below are
@@ -29,34 +30,6 @@ Verdict one_owner(const Machine& machine, const Catalog& catalog) {
         environment_step(pip(machine) + " uninstall -y " + join(framework.owners, " "),
                          "remove all of them"),
         environment_step(gpu_install_command(machine, catalog, framework), "install one again")};
-    return finding;
-  });
-}
-
-Verdict import_works(const Machine& machine, const Catalog&) {
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    if (framework.import_problems.empty()) return Fine{};
-    const auto& problem = framework.import_problems.front();
-    Finding finding;
-    finding.statement = title(framework) + " cannot be imported: " + printable(problem.error);
-    for (const auto& each : framework.import_problems)
-      finding.evidence.push_back({printable(each.error), each.object});
-    const bool old_libc = problem.error.find("GLIBC_") != std::string::npos ||
-                          problem.error.find("GLIBCXX_") != std::string::npos;
-    finding.cause = old_libc ? "the build needs a newer C or C++ runtime than the one this process "
-                               "would map"
-                             : "a library it is linked against is not where its search looks";
-    if (old_libc)
-      finding.fix = {environment_step(
-          in_conda(machine)
-              ? "conda install -c conda-forge libstdcxx-ng"
-              : pip(machine) + " install --upgrade --force-reinstall " + framework.name,
-          "a build that fits this distribution, or a newer runtime")};
-    else
-      finding.fix = {environment_step(
-          pip(machine) + " install --force-reinstall " +
-              (framework.distribution.empty() ? framework.name : framework.distribution),
-          "brings the libraries it is linked against")};
     return finding;
   });
 }

@@ -186,12 +186,11 @@ std::optional<Finding> ignored_preallocate(const Machine& machine) {
                  {shell_step("export " + name + "=false", "takes memory as it is needed")});
 }
 
-// XLA_FLAGS that begin without '-' are the name of a file; later words without "--" are dropped.
-std::optional<Finding> ignored_flags(const Machine& machine) {
-  const auto value = variable(machine, "XLA_FLAGS");
+// Both variables are read by one parser of XLA: a value that begins without '-' is the name of a
+// file of flags, and later words without "--" are dropped.
+std::optional<Finding> ignored_flags(const Machine& machine, const std::string& name) {
+  const auto value = variable(machine, name.c_str());
   if (!value || value->find_first_of("\"'") != std::string::npos) return std::nullopt;
-  if (with_cuda(machine, "jax") == nullptr && with_cuda(machine, "tensorflow") == nullptr)
-    return std::nullopt;
   const auto pieces = words(*value);
   if (pieces.empty()) return std::nullopt;
   const bool whole = !pieces[0].starts_with('-');
@@ -200,17 +199,29 @@ std::optional<Finding> ignored_flags(const Machine& machine) {
     const bool flag =
         piece.find("xla_") != std::string_view::npos || piece.find('=') != std::string_view::npos;
     if (piece.starts_with('-') || !flag) continue;
-    return ignored("XLA_FLAGS", *value,
-                   whole ? "it does not begin with '--', so XLA takes it for the name of a file"
-                         : "XLA drops '" + printable(piece) + "', which does not begin with '--'",
+    return ignored(name, *value,
+                   whole ? "it does not begin with '--', so it is taken for the name of a file"
+                         : "'" + printable(piece) + "' does not begin with '--' and is dropped",
                    {advice("write each flag with two dashes: --xla_...=value")});
   }
   return std::nullopt;
 }
 
+std::optional<Finding> ignored_xla_flags(const Machine& machine) {
+  if (with_cuda(machine, "jax") == nullptr && with_cuda(machine, "tensorflow") == nullptr)
+    return std::nullopt;
+  return ignored_flags(machine, "XLA_FLAGS");
+}
+
+std::optional<Finding> ignored_tensorflow_flags(const Machine& machine) {
+  if (with_cuda(machine, "tensorflow") == nullptr) return std::nullopt;
+  return ignored_flags(machine, "TF_XLA_FLAGS");
+}
+
 Verdict settings_understood(const Machine& machine, const Catalog&) {
   std::vector<Finding> findings;
-  for (auto* look : {ignored_growth, ignored_preallocate, ignored_flags})
+  for (auto* look :
+       {ignored_growth, ignored_preallocate, ignored_xla_flags, ignored_tensorflow_flags})
     if (auto finding = look(machine)) findings.push_back(std::move(*finding));
   return findings.empty() ? Verdict(Fine{}) : Verdict(findings);
 }
