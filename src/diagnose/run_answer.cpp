@@ -17,6 +17,16 @@ bool works(const FrameworkRun& run) {
          run.matmul.is("right");
 }
 
+bool gpus_are_divided(const Machine& machine) {
+  if (machine.driver.mps_daemon.is(true)) return true;  // its server decides who sees what
+  if (machine.driver.mig.is_known())
+    for (const auto& gpu : *machine.driver.mig)
+      if (gpu.gpu_instances > 0) return true;
+  if (!machine.run.nvml.is_known()) return false;
+  const auto& gpus = machine.run.nvml->gpus;
+  return std::any_of(gpus.begin(), gpus.end(), [](const NvmlGpu& gpu) { return gpu.mig.is(true); });
+}
+
 void apply_run(const Machine& machine, const Framework& framework, FrameworkAnswer& answer) {
   const FrameworkRun* run = run_of(machine, framework);
   if (run == nullptr) return;

@@ -17,6 +17,9 @@ const FrameworkRun* run_of(const Machine& machine, const Framework& framework);
 /// It saw a GPU and computed rightly on it.
 bool works(const FrameworkRun& run);
 
+/// MIG or an MPS server decides how many devices a program sees, whatever the number of GPUs.
+bool gpus_are_divided(const Machine& machine);
+
 /// Puts the run's answer in the place of the predicted one where the run decides.
 void apply_run(const Machine& machine, const Framework& framework, FrameworkAnswer& answer);
 

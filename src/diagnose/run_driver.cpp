@@ -5,6 +5,7 @@
 #include "diagnose/fix.h"
 #include "diagnose/framework.h"
 #include "diagnose/rule.h"
+#include "diagnose/run_answer.h"
 #include "diagnose/setting.h"
 
 // What the driver said under `check --run` against what its files promise. These rules are judged
@@ -268,27 +269,6 @@ bool hidden_on_purpose(const Machine& machine, std::uint64_t code) {
          machine.cuda.variables.contains("CUDA_VISIBLE_DEVICES");
 }
 
-// MIG mode without an instance leaves a GPU that no program can use.
-bool mig_without_instance(const Machine& machine) {
-  if (!machine.run.nvml.is_known()) return false;
-  const auto& gpus = machine.run.nvml->gpus;
-  return !gpus.empty() && std::all_of(gpus.begin(), gpus.end(), [](const NvmlGpu& gpu) {
-    return gpu.mig.is(true) && gpu.mig_devices.is(0);
-  });
-}
-
-void explain_mig(Finding& finding) {
-  finding.cause =
-      "MIG mode is on and the GPU is not divided: without a compute instance no program "
-      "can use it";
-  finding.evidence.push_back({"MIG mode is on, 0 compute instances", "NVML"});
-  finding.fix = {
-      root_step("sudo nvidia-smi mig -cgi 0 -C", "one instance that has all of the GPU",
-                "divides the GPU", "sudo nvidia-smi mig -dci && sudo nvidia-smi mig -dgi"),
-      root_step("sudo nvidia-smi -mig 0", "or no MIG: the GPU as a whole",
-                "the MIG mode, after a reset of the GPU", "sudo nvidia-smi -mig 1")};
-}
-
 Finding init_failed(const Machine& machine, const std::string& result) {
   const auto code = code_of(result);
   const Meaning& meaning = meaning_of(code);
@@ -303,7 +283,6 @@ Finding init_failed(const Machine& machine, const std::string& result) {
   finding.cause = meaning.cause;
   finding.fix = meaning.fix(machine);
   finding.certainty = Certainty::kLikely;
-  if (code == 100 && mig_without_instance(machine)) explain_mig(finding);
   return finding;
 }
 
@@ -396,20 +375,10 @@ Verdict nvml_starts(const Machine& machine, const Catalog&) {
 
 // ---------------------------------------------------------------------------- how many GPUs
 
-bool is_divided(const Machine& machine) {
-  if (machine.driver.mps_daemon.is(true)) return true;  // its server decides who sees what
-  if (machine.driver.mig.is_known())
-    for (const auto& gpu : *machine.driver.mig)
-      if (gpu.gpu_instances > 0) return true;
-  if (!machine.run.nvml.is_known()) return false;
-  const auto& gpus = machine.run.nvml->gpus;
-  return std::any_of(gpus.begin(), gpus.end(), [](const NvmlGpu& gpu) { return gpu.mig.is(true); });
-}
-
 // CUDA leaves out a GPU that does not start, without a word.
 Verdict sees_all_gpus(const Machine& machine, const Catalog&) {
   const auto& driver = machine.run.driver;
-  if (!driver.is_known() || driver->result != kCudaWorks || is_divided(machine))
+  if (!driver.is_known() || driver->result != kCudaWorks || gpus_are_divided(machine))
     return NotApplicable{};
   const auto reachable = reachable_gpus(machine);
   const auto visible = visible_gpus(machine);

@@ -129,6 +129,7 @@ constexpr ImportFault kImportFaults[] = {
 };
 
 bool failed_in_import(const FrameworkRun& run) {
+  if (run.result.starts_with("no answer")) return false;
   return run.result == "import failed" || run.result.find(" in import ") != std::string::npos ||
          run.result.starts_with("cannot be started") || run.result.starts_with("ended with");
 }
@@ -272,7 +273,7 @@ Finding other_count(const FrameworkRun& run, const Framework& framework,
 // WSL and some containers do not tell how many GPUs there are.
 bool count_was_predicted(const Machine& machine, const FrameworkAnswer& predicted) {
   return predicted.answer == Answer::kUses && !predicted.gpus.empty() &&
-         reachable_gpus(machine).count_known;
+         !gpus_are_divided(machine) && reachable_gpus(machine).count_known;
 }
 
 Verdict runs_as_predicted(const Machine& machine, const Catalog& catalog) {
