@@ -58,6 +58,7 @@ TEST(ElfSection, IsReadByName) {
   const auto section = read_elf_section(**system.open("/nvidia.ko"), ".modinfo", 4096);
   ASSERT_TRUE(section.has_value()) << section.error().text();
   const auto info = parse_modinfo(*section);
+  EXPECT_EQ(info.kernel, "6.8.0-49-generic");
   ASSERT_TRUE(info.version.has_value());
   EXPECT_EQ(info.version->text(), "550.90.07");
   EXPECT_EQ(info.license, "NVIDIA");

@@ -103,6 +103,15 @@ TEST(Nouveau, IsBlacklistedByAnyOfTheThreeWays) {
   EXPECT_FALSE(command_line_blacklists_nouveau("modprobe.blacklist=floppy rd.driver.pre=nouveau"));
 }
 
+TEST(ModuleOptions, ComeFromModprobeAndTheCommandLine) {
+  MemorySystem system;
+  system.add_file("/etc/modprobe.d/nvidia.conf", "options nvidia NVreg_EnableGpuFirmware=0\n");
+  system.add_file("/proc/cmdline", "ro nvidia-drm.modeset=1\n");
+  const auto options = probe(system).module_options;
+  EXPECT_EQ(options.at("nvidia.NVreg_EnableGpuFirmware"), "0");
+  EXPECT_EQ(options.at("nvidia_drm.modeset"), "1");
+}
+
 TEST(Nouveau, ReadsOnlyTheFirstFileOfAName) {
   MemorySystem system;
   system.add_file("/etc/modprobe.d/nvidia.conf", "# emptied by the administrator\n");
@@ -221,6 +230,19 @@ TEST(KernelLog, KeepsTheLinesAboutTheGpu) {
   EXPECT_EQ(found[0],
             "[    0.156481] pci 0000:00:06.0: [10de:2335] type 00 class 0x030200 PCIe Endpoint");
   EXPECT_EQ(found[2], "[    0.513680] nvidia: loading out-of-tree module taints kernel.");
+}
+
+// A region that found no room, and the line that tells whether a later round found some.
+TEST(KernelLog, FollowsARegionThatFoundNoRoom) {
+  constexpr const char* kLog =
+      "[    1.0] pci 0000:1e:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]\n"
+      "[    1.1] pci 0000:1f:00.0: BAR 0: assigned [mem 0xb8000000-0xb80fffff]\n"
+      "[    1.2] pci 0000:1e:00.0: BAR 1: assigned [mem 0x3f000000000-0x3f7ffffffff 64bit pref]\n"
+      "[    2.0] INFO: task python3:4711 blocked for more than 122 seconds.\n";
+  const auto found = gpu_lines(kLog);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_NE(found[1].find("0000:1e:00.0: BAR 1: assigned"), std::string::npos);
+  EXPECT_NE(found[2].find("blocked for more than"), std::string::npos);
 }
 
 TEST(KernelLog, KeepsTheNewestOfMany) {
