@@ -175,11 +175,27 @@ Verdict pythonpath_stays_out(const Machine& machine, const Catalog&) {
 
 namespace {
 
-Finding shadow_finding(const ModuleShadow& shadow) {
-  const bool here = shadow.origin == "working directory";
-  Finding finding;
+// What is on sys.path holds for every program, what lies in the working directory for those that
+// are started from there. A file in place of a framework breaks that one, in place of NumPy all.
+void weigh(const Machine& machine, const ModuleShadow& shadow, Finding& finding) {
   finding.severity = Severity::kWarning;
   finding.subject = shadow.path;
+  if (shadow.origin == "working directory" || shadow.hides.empty()) return;
+  for (const auto& framework : machine.frameworks)
+    if (framework.name == shadow.module || (framework.name == "jax" && shadow.module == "jaxlib")) {
+      finding.severity = Severity::kError;
+      finding.subject = label_of(framework);
+    }
+  if (shadow.module == "numpy") {
+    finding.severity = Severity::kError;
+    finding.subject.clear();
+  }
+}
+
+Finding shadow_finding(const Machine& machine, const ModuleShadow& shadow) {
+  const bool here = shadow.origin == "working directory";
+  Finding finding;
+  weigh(machine, shadow, finding);
   finding.statement = (here ? "programs that are started from here import " : "'import' takes ") +
                       shadow.path + (here ? " as '" : " for '") + shadow.module + "', and not " +
                       (shadow.hides.empty() ? "the module of the standard library" : shadow.hides);
@@ -210,7 +226,7 @@ Verdict modules_are_themselves(const Machine& machine, const Catalog&) {
   if (!shadows.is_known() || machine.frameworks.empty()) return NotApplicable{};
   std::vector<Finding> findings;
   for (const auto& shadow : *shadows)
-    if (findings.size() < 5) findings.push_back(shadow_finding(shadow));
+    if (findings.size() < 5) findings.push_back(shadow_finding(machine, shadow));
   return findings.empty() ? Verdict(Fine{}) : Verdict(findings);
 }
 

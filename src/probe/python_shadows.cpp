@@ -26,13 +26,16 @@ bool is_package(const System& system, const std::string& directory, const std::s
   return exists(system, path_join(path_join(directory, module), "__init__.py"));
 }
 
-// Where the module is found on sys.path, `without` this directory; empty when nowhere.
+// Where the module is found on sys.path behind `directory`; on all of it for the working directory,
+// which stands before it. Empty when nowhere.
 std::string real_module(const System& system, const std::vector<SysPathEntry>& search_path,
-                        const std::string& without, const std::string& module) {
-  for (const auto& entry : search_path) {
-    if (!entry.exists || entry.path == without) continue;
-    if (is_package(system, entry.path, module)) return path_join(entry.path, module);
-  }
+                        const std::string& directory, const std::string& module) {
+  const auto here = std::find_if(search_path.begin(), search_path.end(),
+                                 [&](const auto& entry) { return entry.path == directory; });
+  for (auto entry = here == search_path.end() ? search_path.begin() : here + 1;
+       entry != search_path.end(); ++entry)
+    if (entry->exists && is_package(system, entry->path, module))
+      return path_join(entry->path, module);
   return {};
 }
 

@@ -235,6 +235,22 @@ TEST(Keys, OfCudnnRangesDoNotOverlap) {
   }
 }
 
+TEST(Companions, AreMadeForReleasesThatExist) {
+  expect_unique(tables.companions, [](const auto& row) {
+    return std::string(row.package) + " " + std::string(row.version);
+  });
+  for (const auto& row : tables.companions) {
+    const auto made_for = Version::of(row.tensorflow);
+    const bool exists = std::ranges::any_of(tables.tensorflow, [&](const auto& release) {
+      return Version::of(release.version).same_series(made_for, 2);
+    });
+    EXPECT_TRUE(exists) << row.package << " " << row.version;
+    EXPECT_TRUE(row.tensorflow_min.empty() ||
+                Version::of(row.tensorflow_min).same_series(made_for, 2))
+        << row.package << " " << row.version;
+  }
+}
+
 TEST(DeviceIds, AreFourHexDigitsAndUnique) {
   const Pattern entry("^[0-9a-f]{4}( .+)?$");
   std::set<std::string> seen;

@@ -198,6 +198,35 @@ TEST(JaxLookup, FindsExactlyOneRelease) {
   EXPECT_FALSE(catalog().jax(Version::of("0.11.1"), 13));
 }
 
+TEST(NumpyLookup, KnowsTheFirstReleaseForNumpy2) {
+  EXPECT_EQ(catalog().first_numpy2("tensorflow"), Version::of("2.18"));
+  EXPECT_EQ(catalog().first_numpy2("torch"), Version::of("2.3"));
+  EXPECT_EQ(catalog().first_numpy2("jax"), Version::of("0.4.26"));
+  EXPECT_FALSE(catalog().first_numpy2("mxnet"));
+}
+
+TEST(CompanionLookup, GoesByMinorSeriesOrByPatch) {
+  const auto addons = catalog().companion("tensorflow-addons", Version::of("0.23.0"));
+  ASSERT_TRUE(addons);
+  EXPECT_EQ(addons->tensorflow, Version::of("2.15"));
+  EXPECT_FALSE(addons->or_newer);
+  const auto probability = catalog().companion("tensorflow-probability", Version::of("0.24.0"));
+  ASSERT_TRUE(probability);
+  EXPECT_EQ(probability->tensorflow, Version::of("2.16.1"));
+  EXPECT_TRUE(probability->or_newer);
+  EXPECT_EQ(catalog().companion("tensorflow-io", Version::of("0.37.1"))->tensorflow,
+            Version::of("2.16"));
+  EXPECT_FALSE(catalog().companion("tensorflow-io", Version::of("0.37.2")));
+  EXPECT_FALSE(catalog().companion("requests", Version::of("0.23")));
+}
+
+TEST(TensorFlowLookup, KnowsThePythonsWithWheels) {
+  const auto release = catalog().tensorflow(Version::of("2.21.0"));
+  ASSERT_TRUE(release && release->python_min && release->python_max);
+  EXPECT_EQ(*release->python_min, Version::of("3.10"));
+  EXPECT_EQ(*release->python_max, Version::of("3.13"));
+}
+
 TEST(XidLookup, TellsWhatACodeMeans) {
   const auto lost = catalog().xid(79);
   ASSERT_TRUE(lost);

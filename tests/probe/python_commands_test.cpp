@@ -146,6 +146,18 @@ TEST(Shadows, OfPythonpath) {
   EXPECT_EQ(shadows(system, path), Texts{"numpy /mine/numpy.py hides '/site/numpy'"});
 }
 
+// The user's site stands behind that of a virtual environment, and before that of the system.
+TEST(Shadows, AreNoneBehindWhatIsTaken) {
+  MemorySystem system;
+  system.add_file("/site/numpy/__init__.py", "");
+  system.add_file("/user/numpy.py", "");
+  auto path = kPath;
+  path.push_back({"/user", "user site", true});
+  EXPECT_EQ(shadows(system, path), Texts{});
+  std::swap(path[1], path[2]);
+  EXPECT_EQ(shadows(system, path), Texts{"numpy /user/numpy.py hides '/site/numpy'"});
+}
+
 // The heads of tensorflow 2.17.1 and of torch 2.5.1, shortened.
 TEST(MetadataHead, HasRequirementsWithoutExtras) {
   const auto head = parse_metadata_head(
