@@ -26,7 +26,7 @@ constexpr Option kCheckOptions[] = {
      "judge this rung alone"},
     {"--strict", "", "", "", "count warnings as problems"},
     {"--run", "", "", "", "start NVML, the driver and each framework, and compare"},
-    {"--run-timeout", "", "SECONDS", "", "wait this long for each of them"},
+    {"--run-timeout", "", "SEC", "", "wait this long for each of them, in seconds"},
     {"--catalog", "", "DIR", "", "take facts about versions from DIR/*.toml"},
 };
 

@@ -44,7 +44,10 @@ void apply_run(const Machine& machine, const Framework& framework, FrameworkAnsw
   } else if (run->result.starts_with("no answer")) {
     answer.caveats.push_back("when run it gave " + printable(run->result));
   } else if (answer.answer == Answer::kDoesNot) {
-    answer.confidence = kConfirmed;
+    // A run that ended in the import says nothing about what would have come after it.
+    const bool seen =
+        run->devices.is_known() || answer.finding_id.find(".import-") != std::string::npos;
+    if (seen) answer.confidence = kConfirmed;
   }
 }
 
