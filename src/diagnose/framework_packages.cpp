@@ -200,20 +200,13 @@ const ResolvedLibrary* cudnn_of(const Framework& framework) {
   return found == framework.libraries.end() ? nullptr : &*found;
 }
 
-std::optional<Version> cudnn_needed(const Framework& framework, const Catalog& catalog) {
-  if (framework.name == "tensorflow" && framework.version.is_known())
-    if (const auto release = catalog.tensorflow(*framework.version)) return release->cudnn;
-  if (framework.build_cudnn.is_known()) return *framework.build_cudnn;
-  return std::nullopt;
-}
-
 // A library that is mapped serves everyone who asks for its name later, so the framework that is
 // imported first chooses cuDNN for both.
-std::optional<Finding> clash_of(const Framework& first, const Framework& second,
-                                const Catalog& catalog) {
+std::optional<Finding> clash_of(const Machine& machine, const Catalog& catalog,
+                                const Framework& first, const Framework& second) {
   const auto* mapped = cudnn_of(first);
   const auto* own = cudnn_of(second);
-  const auto needed = cudnn_needed(second, catalog);
+  const auto needed = cudnn_of_build(machine, catalog, second);
   if (mapped == nullptr || own == nullptr || !needed || needed->size() < 2) return std::nullopt;
   if (mapped->name != own->name || mapped->real_path == own->real_path) return std::nullopt;
   if (!mapped->version.is_known() || !own->version.is_known()) return std::nullopt;
@@ -243,7 +236,7 @@ Verdict libraries_agree(const Machine& machine, const Catalog& catalog) {
   for (const auto& first : machine.frameworks)
     for (const auto& second : machine.frameworks)
       if (first.name != second.name)
-        if (auto finding = clash_of(first, second, catalog))
+        if (auto finding = clash_of(machine, catalog, first, second))
           findings.push_back(std::move(*finding));
   return findings.empty() ? Verdict(Fine{}) : Verdict(findings);
 }

@@ -20,12 +20,11 @@ std::string install(const Machine& machine, const std::string& requirement) {
 struct CompiledPart {
   const char* package;
   const char* first;
-  bool tensorflow, jax;
+  bool tensorflow, jax;  ///< Who imports it.
 };
 constexpr std::array kCompiledParts = {
     CompiledPart{"h5py", "3.11", true, false},
     CompiledPart{"ml-dtypes", "0.4", true, true},
-    CompiledPart{"scipy", "1.13", false, true},
 };
 
 // Built for NumPy 1 and met by NumPy 2: the framework itself, or a package that it imports.
@@ -207,9 +206,6 @@ constexpr std::array kCompanions = {
     Companion{"tensorflow-text", "tensorflow", true, true,
               "an undefined symbol when it is imported"},
     Companion{"flax", "jax", false, true, "attributes that this jax does not have"},
-    Companion{"optax", "jax", false, true, "attributes that this jax does not have"},
-    Companion{"chex", "jax", false, true, "attributes that this jax does not have"},
-    Companion{"equinox", "jax", false, true, "attributes that this jax does not have"},
 };
 
 // The bound that is nearest: "==2.4.1" has 2.4 as its series.
@@ -276,6 +272,25 @@ std::optional<Finding> addons_of(const Machine& machine, const Catalog& catalog,
   return finding;
 }
 
+// tensorflow-probability compares at its first use and raises ImportError.
+std::optional<Finding> probability_of(const Machine& machine, const Catalog& catalog,
+                                      const Framework& framework) {
+  const auto* package = installed(machine, "tensorflow-probability");
+  const auto version = package == nullptr ? std::nullopt : version_of(*package);
+  if (framework.name != "tensorflow" || !version) return std::nullopt;
+  const auto match = catalog.companion(package->name, *version);
+  if (!match || !match->or_newer || *framework.version >= match->tensorflow) return std::nullopt;
+  auto finding =
+      companion_finding(machine, framework, *package, "it raises ImportError when it is first used",
+                        {package->name + " " + package->version + " is for TensorFlow " +
+                             match->tensorflow.text() + " and newer",
+                         package->location});
+  finding.certainty = Certainty::kProven;
+  finding.fix = {environment_step(install(machine, package->name + "<" + package->version),
+                                  "an older release, until it fits this TensorFlow")};
+  return finding;
+}
+
 // torchvision from the index of CPU builds beside a torch with CUDA.
 std::optional<Finding> cpu_vision(const Machine& machine, const Framework& framework) {
   const auto* package = installed(machine, "torchvision");
@@ -303,6 +318,8 @@ Verdict companions_fit(const Machine& machine, const Catalog& catalog) {
       if (auto finding = companion_of(machine, framework, companion))
         findings.push_back(std::move(*finding));
     if (auto finding = addons_of(machine, catalog, framework))
+      findings.push_back(std::move(*finding));
+    if (auto finding = probability_of(machine, catalog, framework))
       findings.push_back(std::move(*finding));
     if (auto finding = cpu_vision(machine, framework)) findings.push_back(std::move(*finding));
   }

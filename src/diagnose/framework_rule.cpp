@@ -32,6 +32,28 @@ std::optional<std::string> variable(const Machine& machine, const char* name) {
   return it == machine.cuda.variables.end() ? std::nullopt : std::optional(it->second);
 }
 
+// The build's own record comes first where it is of another major than the catalogue's row, which
+// tells of the official wheel: NVIDIA's image of TensorFlow 2.15 was built with cuDNN 9.
+std::optional<Version> cudnn_of_build(const Machine& machine, const Catalog& catalog,
+                                      const Framework& framework) {
+  const auto& own = framework.build_cudnn;
+  const auto& version = framework.version;
+  if (framework.name == "jax" && own.is_known()) return *own;
+  if (!version.is_known()) return std::nullopt;
+  if (framework.name == "torch") {
+    const auto& text = version->text();
+    const auto plus = text.find('+');
+    if (plus == std::string::npos) return std::nullopt;  // conda's, with a cuDNN of its own
+    const auto build = catalog.torch(*version, text.substr(plus + 1),
+                                     machine.host.architecture.value_or("x86_64"));
+    return build ? build->cudnn : std::nullopt;
+  }
+  const auto release = framework.name == "tensorflow" ? catalog.tensorflow(*version) : std::nullopt;
+  if (!release || !release->cudnn) return std::nullopt;
+  if (own.is_known() && own->major_part() != release->cudnn->major_part()) return *own;
+  return release->cudnn;
+}
+
 std::string title(const Framework& framework) {
   const std::string name = framework.name == "tensorflow" ? "TensorFlow"
                            : framework.name == "torch"    ? "PyTorch"

@@ -48,6 +48,10 @@ FixStep shell_step(std::string command, std::string text);
 /// An environment variable that is set.
 std::optional<std::string> variable(const Machine& machine, const char* name);
 
+/// cuDNN that a build was made with: its own record, or the catalogue's row of the release.
+std::optional<Version> cudnn_of_build(const Machine& machine, const Catalog& catalog,
+                                      const Framework& framework);
+
 /// "TensorFlow 2.21.0", for sentences.
 std::string title(const Framework& framework);
 

@@ -334,35 +334,29 @@ Verdict required_found(const Machine& machine, const Catalog& catalog) {
 
 // --------------------------------------------------------------------------- cuDNN
 
-// The build's own record comes first where it is of another major than the catalogue's row, which
-// tells of the official wheel: NVIDIA's image of TensorFlow 2.15 was built with cuDNN 9.
-std::optional<Version> cudnn_of_build(const Framework& framework, const Catalog& catalog) {
-  const auto& own = framework.build_cudnn;
-  if (framework.name == "jax" && own.is_known()) return *own;
-  if (framework.name != "tensorflow" || !framework.version.is_known()) return std::nullopt;
-  const auto release = catalog.tensorflow(*framework.version);
-  if (!release || !release->cudnn) return std::nullopt;
-  if (own.is_known() && own->major_part() != release->cudnn->major_part()) return *own;
-  return release->cudnn;
-}
-
 // TensorFlow and XLA compare at the first use: same major, and a minor not below the build's.
 Verdict cudnn_new_enough(const Machine& machine, const Catalog& catalog) {
   return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    const auto built = cudnn_of_build(framework, catalog);
+    const auto built = cudnn_of_build(machine, catalog, framework);
     if (!built || built->size() < 2) return NotApplicable{};
     const auto it = std::find_if(
         framework.libraries.begin(), framework.libraries.end(), [](const auto& library) {
           return library.state == "found" && library.name.starts_with("libcudnn.so");
         });
     if (it == framework.libraries.end()) return NotApplicable{};
+    // PyTorch links cuDNN and runs with an older one, as far as that goes.
+    const bool torch = framework.name == "torch";
+    if (!it->version.is_known() && torch) return NotApplicable{};
     if (!it->version.is_known()) return Undecided{{cite("version of cuDNN", it->version)}};
     const bool same = it->version->major_part() == built->major_part();
-    if (same && it->version->minor_part() >= built->minor_part()) return Fine{};
+    if ((same && it->version->minor_part() >= built->minor_part()) || (torch && !same))
+      return Fine{};
     Finding finding;
+    finding.severity = torch ? Severity::kWarning : Severity::kError;
     finding.statement = title(framework) + " was built with cuDNN " + built->text() +
-                        " and loads " + it->version->text() + " (" + it->real_path +
-                        "): convolutions fail";
+                        " and loads " + it->version->text() + " (" + it->real_path + "): " +
+                        (torch ? "torch.backends.cudnn raises 'cuDNN version incompatibility'"
+                               : "convolutions fail");
     finding.evidence = {cite("cuDNN that is loaded", it->version),
                         {"found by " + it->rule, it->opener}};
     finding.cause = "an older cuDNN comes first in the search, or a package pinned an older one";
