@@ -56,6 +56,13 @@ Verdict is_installed_once(const Machine& machine, const Catalog&) {
   };
 }
 
+// Others, such as triggers-pending, pass by themselves.
+bool is_unfinished(const std::string& package) {
+  for (const std::string_view state : {"(half-", "(unpacked"})
+    if (package.find(state) != std::string::npos) return true;
+  return false;
+}
+
 // dpkg stops in the middle when a maintainer's script fails: DKMS did not build, the disk was full.
 Verdict packages_are_finished(const Machine& machine, const Catalog&) {
   const auto& packages = machine.driver.packages;
@@ -63,8 +70,7 @@ Verdict packages_are_finished(const Machine& machine, const Catalog&) {
   std::vector<std::string> names;
   std::vector<Evidence> evidence;
   for (const auto& package : *packages) {
-    const auto state = package.find(" (");
-    if (state == std::string::npos) continue;
+    if (!is_unfinished(package)) continue;
     names.push_back(package.substr(0, package.find(' ')));
     evidence.push_back({package, packages.source()});
   }

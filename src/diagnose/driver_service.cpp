@@ -21,19 +21,24 @@ bool holds(const std::string& text, std::string_view part) {
 
 // ------------------------------------------------------------------------------ hangs
 
-// "INFO: task python3:4711 blocked for more than 120 seconds." counts when the frames behind it, up
-// to the next line that is none, are the driver's.
-std::vector<Evidence> hung_tasks(const Machine& machine) {
+bool is_inside_driver(const BlockedTask& task) {
+  for (const std::string_view part : {"nvidia", "uvm_", "nvkms", "os_acquire", "rm_ioctl"})
+    if (holds(task.where, part)) return true;
+  return false;
+}
+
+// "INFO: task python3:4711 blocked for more than 120 seconds." counts for a task that is blocked
+// now, and when the next line that is of interest here is a frame of the driver.
+std::vector<Evidence> watched_by_kernel(const Machine& machine, const BlockedTask& task) {
   const auto lines = lines_since_load(machine);
-  std::vector<Evidence> found;
-  for (std::size_t i = 0; i + 1 < lines.size() && found.size() < 3; ++i) {
-    if (!holds(lines[i], "blocked for more than")) continue;
-    const auto& next = lines[i + 1];
-    if (!holds(next, "[nvidia") || !holds(next, "+0x")) continue;
-    found.push_back({lines[i], machine.driver.kernel_log.source()});
-    found.push_back({next, machine.driver.kernel_log.source()});
+  const auto mark = ":" + std::to_string(task.pid) + " blocked for more than";
+  for (std::size_t i = lines.size(); i-- > 1;) {
+    const auto& frame = lines[i];
+    if (!holds(lines[i - 1], mark) || !holds(frame, "[nvidia") || !holds(frame, "+0x")) continue;
+    return {{lines[i - 1], machine.driver.kernel_log.source()},
+            {frame, machine.driver.kernel_log.source()}};
   }
-  return found;
+  return {};
 }
 
 std::vector<Evidence> gsp_timeouts(const Machine& machine) {
@@ -44,15 +49,10 @@ std::vector<Evidence> gsp_timeouts(const Machine& machine) {
   return found;
 }
 
-std::vector<Evidence> blocked_tasks(const Machine& machine) {
-  std::vector<Evidence> found;
-  for (const auto& task : machine.driver.blocked.value_or({}))
-    if (found.size() < 3)
-      found.push_back({task.name + " (pid " + std::to_string(task.pid) + ") sleeps in " +
-                           (task.where.empty() ? "the kernel" : task.where) +
-                           " and cannot be killed",
-                       machine.driver.blocked.source()});
-  return found;
+Evidence told(const Machine& machine, const BlockedTask& task) {
+  return {task.name + " (pid " + std::to_string(task.pid) + ") sleeps in " +
+              (task.where.empty() ? "the kernel" : task.where) + " and cannot be killed",
+          machine.driver.blocked.source()};
 }
 
 void append(std::vector<Evidence>& all, const std::vector<Evidence>& more) {
@@ -64,14 +64,20 @@ void append(std::vector<Evidence>& all, const std::vector<Evidence>& more) {
 // time under `check --run` is driver.no-answer.)
 Verdict nobody_is_stuck(const Machine& machine, const Catalog&) {
   if (is_wsl(machine) || module_loaded(machine) != Tristate::kYes) return NotApplicable{};
-  const auto blocked = blocked_tasks(machine);
-  if (blocked.empty()) return NotApplicable{};
-  std::vector<Evidence> evidence = hung_tasks(machine);
-  append(evidence, gsp_timeouts(machine));
-  if (evidence.empty()) return NotApplicable{};
-  append(evidence, blocked);
+  const auto timeouts = gsp_timeouts(machine);
+  std::vector<Evidence> stuck, proof;
+  for (const auto& task : machine.driver.blocked.value_or({})) {
+    const auto watched = watched_by_kernel(machine, task);
+    if (watched.empty() && (timeouts.empty() || !is_inside_driver(task))) continue;
+    if (stuck.size() < 3) stuck.push_back(told(machine, task));
+    if (proof.empty()) proof = watched;
+  }
+  if (stuck.empty()) return NotApplicable{};
+  std::vector<Evidence> evidence = proof;
+  append(evidence, timeouts);
+  append(evidence, stuck);
   return Finding{
-      .statement = "the NVIDIA driver hangs: " + blocked.front().text,
+      .statement = "the NVIDIA driver hangs: " + stuck.front().text,
       .evidence = std::move(evidence),
       .cause =
           "the GPU or its firmware (GSP) stopped answering, and the driver waits for it for "

@@ -303,6 +303,12 @@ std::string loss_cause(Loss loss, const Machine& machine, const Catalog& catalog
   }
   if (std::any_of(log.begin(), log.end(), fell))
     return "the GPU stopped answering on the bus: power, cabling, riser or a defect";
+  const auto asleep = [](const Evidence& line) {
+    return line.text.find("from D3cold") != std::string::npos;
+  };
+  if (std::any_of(log.begin(), log.end(), asleep))
+    return "the GPU does not wake from its sleep (D3cold): a laptop's firmware or power "
+           "management, or a slot that lost its power";
   if (const auto option = exclusion_of(machine); !option.empty())
     return "the driver was told to leave GPUs out: " + option +
            " in modprobe.d or on the kernel's "
@@ -333,7 +339,7 @@ Finding loss_finding(Loss loss, const Machine& machine, const Catalog& catalog, 
                         machine.hardware.driver_gpus.source()});
   const auto log =
       log_lines(machine, {"will ignore", "not supported by open", "open kernel modules",
-                          "fallen off the bus", "RmInitAdapter failed"});
+                          "fallen off the bus", "from D3cold", "RmInitAdapter failed"});
   evidence.insert(evidence.end(), log.begin(), log.end());
   return {
       .severity = severity_of_losing(gpus, machine),

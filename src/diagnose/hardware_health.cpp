@@ -268,20 +268,23 @@ struct Brake {
   const char* remedy;
 };
 constexpr Brake kBrakes[] = {
-    {"hw_thermal_slowdown", "it is too hot",
+    {"hw_thermal", "it is too hot",
      "clean fans and heat sinks, close gaps in the case, check that air flows through a passive "
      "card"},
-    {"hw_power_brake_slowdown", "the power supply or the chassis pulls the brake",
+    {"hw_power_brake", "the power supply or the chassis pulls the brake",
      "check the power supplies (one of two failed?) and the power limit of the chassis"},
     {"hw_slowdown", "heat or power forces it",
      "check cooling and power plugs: nvidia-smi -q -d PERFORMANCE names which of the two"},
 };
 
+// What holds the clocks of an idle GPU costs nobody anything.
 const Brake* brake_of(const NvmlGpu& gpu) {
   if (!gpu.clock_reasons.is_known()) return nullptr;
+  for (const auto& reason : *gpu.clock_reasons)
+    if (reason == "idle") return nullptr;
   for (const auto& brake : kBrakes)
     for (const auto& reason : *gpu.clock_reasons)
-      if (reason == brake.reason || reason + "_slowdown" == brake.reason) return &brake;
+      if (reason == brake.reason) return &brake;
   return nullptr;
 }
 

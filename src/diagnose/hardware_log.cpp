@@ -54,7 +54,7 @@ FixStep bug_report() {
 Gpus failed_for(const Machine& machine, StartFailure reason) {
   Gpus found = judged_gpus(machine);
   std::erase_if(found, [&](const PciGpu& gpu) {
-    return has_started(machine, gpu) == Started::kYes || start_failure(machine, gpu) != reason;
+    return has_started(machine, gpu) != Started::kNo || start_failure(machine, gpu) != reason;
   });
   return found;
 }
@@ -172,6 +172,9 @@ constexpr StartHint kStartHints[] = {
      "this GPU needs the open kernel module, and the proprietary one is loaded"},
     {"not supported by open", "the open kernel module does not drive this GPU"},
     {"Can't find an IRQ", "the firmware gave the GPU no interrupt"},
+    {"Unable to change power state from D3cold",
+     "the GPU does not wake from its sleep (D3cold): a laptop's firmware or power management "
+     "(NVreg_DynamicPowerManagement), or a slot that lost its power"},
     {"fallen off the bus",
      "the GPU stopped answering on the bus: power, cabling, riser or a defect"},
 };
@@ -258,9 +261,7 @@ Verdict starts(const Machine& machine, const Catalog& catalog) {
   if (setting_of(machine) != Setting::kHost || module_loaded(machine) != Tristate::kYes)
     return NotApplicable{};
   auto gpus = failed_for(machine, StartFailure::kOther);
-  std::erase_if(gpus, [&](const PciGpu& gpu) {
-    return has_started(machine, gpu) != Started::kNo || is_explained(machine, catalog, gpu);
-  });
+  std::erase_if(gpus, [&](const PciGpu& gpu) { return is_explained(machine, catalog, gpu); });
   if (gpus.empty()) return NotApplicable{};
   return not_started(machine, catalog, gpus);
 }
@@ -381,11 +382,15 @@ bool is_of_a_program(const Catalog& catalog, const XidLine& line) {
 // People take 13 and 31 for a broken card. They are what an illegal address in a kernel looks like.
 Verdict without_program_faults(const Machine& machine, const Catalog& catalog) {
   std::vector<XidLine> faults;
+  std::string address;
   for (const auto& gpu : judged_gpus(machine)) {
     const auto lines = xids_of(machine, gpu);
     if (first_fatal(catalog, lines)) return NotApplicable{};
     for (const auto& line : lines)
-      if (is_of_a_program(catalog, line)) faults.push_back(line);
+      if (is_of_a_program(catalog, line)) {
+        faults.push_back(line);
+        address = gpu.address;
+      }
   }
   if (faults.empty()) return NotApplicable{};
   const XidLine& last = faults.back();
@@ -393,7 +398,7 @@ Verdict without_program_faults(const Machine& machine, const Catalog& catalog) {
   const std::string who = last.program.empty() ? "a program" : last.program;
   return Finding{
       .severity = Severity::kInfo,
-      .subject = last.slot,
+      .subject = address,
       .statement = who + " made the GPU fault (Xid " + std::to_string(last.code) + ", " +
                    xid->title + "): an error of that program; the GPU is in order",
       .evidence = {{last.line, machine.driver.kernel_log.source()}},

@@ -20,6 +20,13 @@ bool begins_with_one_of(std::string_view text, std::initializer_list<std::string
                      [&](std::string_view beginning) { return text.starts_with(beginning); });
 }
 
+// Logs have thousands of lines and the driver a few; splitting costs more than looking.
+bool may_concern(std::string_view line) {
+  for (const std::string_view mark : {"nvidia", "linux", "kernel", "libcuda1", "cuda-drivers"})
+    if (line.find(mark) != std::string_view::npos) return true;
+  return false;
+}
+
 // "(none)" and dpkg's "<none>" are no versions.
 std::string version_or_empty(std::string_view text) {
   return text.starts_with('<') || text.starts_with('(') ? std::string() : printable(text);
@@ -42,8 +49,9 @@ bool is_driver_or_kernel_package(std::string_view package) {
 std::vector<PackageEvent> parse_dpkg_log(std::string_view text) {
   Events events;
   for (const auto line : lines(text)) {
+    if (!may_concern(line) || line.find(" status ") != std::string_view::npos) continue;
     const auto fields = words(line);
-    if (fields.size() != 6) continue;  // "status" and "configure" lines
+    if (fields.size() != 6) continue;  // "configure" and "trigproc" lines
     const auto action = fields[2];
     if (action != "install" && action != "upgrade" && action != "remove" && action != "purge")
       continue;
@@ -117,6 +125,7 @@ void complete(Events& events, PackageEvent event) {
 std::vector<PackageEvent> parse_dnf_log(std::string_view text) {
   Events events;
   for (const auto line : lines(text)) {
+    if (!may_concern(line)) continue;
     const auto fields = words(line);
     if (fields.size() < 4) continue;
     const auto known = std::find_if(std::begin(kDnfWords), std::end(kDnfWords),
@@ -139,6 +148,7 @@ std::vector<PackageEvent> parse_zypp_history(std::string_view text) {
   Events events;
   std::map<std::string, std::string> installed;  // zypper tells an upgrade as an install
   for (const auto line : lines(text)) {
+    if (!may_concern(line)) continue;
     const auto fields = split(line, '|');
     if (line.starts_with('#') || fields.size() < 4) continue;
     const auto action = trim(fields[1]);
@@ -165,6 +175,7 @@ std::vector<PackageEvent> parse_zypp_history(std::string_view text) {
 std::vector<PackageEvent> parse_pacman_log(std::string_view text) {
   Events events;
   for (const auto line : lines(text)) {
+    if (!may_concern(line)) continue;
     const auto fields = words(line);
     if (fields.size() < 5 || fields[1] != "[ALPM]" || fields[0].size() < 3) continue;
     const auto action = fields[2];

@@ -80,9 +80,9 @@ TEST(SlowLink, NeedsALoadedGpuAndBothGenerations) {
 
 TEST(SlowedDown, IsTheHardwaresBrakeAndNoCap) {
   NvmlGpu gpu;
-  gpu.clock_reasons = known(std::vector<std::string>{"sw_power_cap", "sw_thermal_slowdown"});
+  gpu.clock_reasons = known(std::vector<std::string>{"sw_power_cap", "sw_thermal"});
   EXPECT_TRUE(is_fine(judge("hardware.slowed-down", examined(gpu))));
-  gpu.clock_reasons = known(std::vector<std::string>{"hw_power_brake_slowdown"});
+  gpu.clock_reasons = known(std::vector<std::string>{"hw_power_brake"});
   EXPECT_NE(finding_of(judge("hardware.slowed-down", examined(gpu))).statement.find("brake"),
             std::string::npos);
 }
