@@ -23,7 +23,7 @@ constexpr std::size_t kSnapshotLimit = 64 << 20;
 
 // What the user names may lie on a mount that has stopped answering. The look waits in a thread of
 // its own, which owns all that it touches and is left behind when it takes longer than any disk.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kPatience{20};
 
 template <class Look>
 auto in_time(const std::string& named, Look look) -> decltype(look()) {

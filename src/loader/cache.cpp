@@ -30,6 +30,10 @@ constexpr std::uint32_t kExtensionMagic = 0xeaa42174;
 constexpr std::uint32_t kHwcapsTag = 1;
 constexpr std::uint64_t kNamedHwcaps = 1ULL << 62;
 constexpr std::size_t kMaxCacheBytes = 64 << 20;
+// Names of the extension: glibc knows four sub-directories.
+constexpr std::size_t kMaxHwcaps = 64;
+// No name or path of a row is longer than what open(2) takes.
+constexpr std::size_t kMaxString = 4096;
 
 std::uint32_t u32_at(std::string_view text, std::size_t offset) {
   std::uint32_t value = 0;
@@ -136,8 +140,9 @@ void Cache::read_extensions(std::size_t header) {
     if (offset > view.size() || size > view.size() - offset) return;
     for (std::uint64_t at = offset; at + 4 <= offset + size; at += 4) {
       const std::size_t name = u32_at(view, static_cast<std::size_t>(at));
-      if (name > view.size()) return;
-      hwcaps_.emplace_back(view.substr(name, view.substr(name).find('\0')));
+      if (name > view.size() || hwcaps_.size() == kMaxHwcaps) return;
+      const auto rest = view.substr(name, kMaxString);
+      hwcaps_.emplace_back(rest.substr(0, rest.find('\0')));
     }
   }
 }
@@ -153,8 +158,11 @@ Cache::Row Cache::row(std::size_t index) const {
 std::optional<std::string_view> Cache::string_at(std::uint64_t offset) const {
   if (offset >= text_.size() - table_.strings) return std::nullopt;
   const auto rest =
-      std::string_view(text_).substr(table_.strings + static_cast<std::size_t>(offset));
-  return rest.substr(0, rest.find('\0'));
+      std::string_view(text_).substr(table_.strings + static_cast<std::size_t>(offset), kMaxString);
+  const auto end = rest.find('\0');
+  // Text without an end, or too long to be a path, is none.
+  if (end == rest.npos && rest.size() == kMaxString) return std::nullopt;
+  return rest.substr(0, end);
 }
 
 std::string_view Cache::hwcaps_name(std::uint64_t hwcap) const {

@@ -29,8 +29,10 @@ inline std::string read_whole(const std::filesystem::path& path) {
 /// A directory of its own, gone with the value.
 class TempDirectory {
  public:
-  TempDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gpuwright-XXXXXX").string();
+  /// Below `place`, the usual place for temporary files when it is empty.
+  explicit TempDirectory(const std::filesystem::path& place = {}) {
+    const auto parent = place.empty() ? std::filesystem::temp_directory_path() : place;
+    std::string pattern = (parent / "gpuwright-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   ~TempDirectory() {
