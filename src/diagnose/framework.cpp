@@ -10,8 +10,8 @@ namespace gpuwright {
 namespace {
 
 // Findings that leave the GPU in use and spoil part of the work: they are caveats of a "uses".
-constexpr std::array<std::string_view, 2> kSpoilers = {"libraries.cudnn-mixed",
-                                                       "framework.cudnn-too-old"};
+constexpr std::array<std::string_view, 3> kSpoilers = {
+    "libraries.cudnn-mixed", "libraries.cudnn-too-new-for-gpu", "framework.cudnn-too-old"};
 
 // Findings that end the question for one framework whatever the machine is like.
 constexpr std::array<std::string_view, 11> kOwnReasons = {

@@ -6,6 +6,7 @@
 #include "diagnose/framework_build.h"
 #include "diagnose/framework_import.h"
 #include "diagnose/framework_rule.h"
+#include "diagnose/library_file.h"
 
 // Rules of the framework rung: what keeps one framework from the GPU although the rungs below are
 // right. Rows in the order of the judgement table (docs/judgement.md).
@@ -303,8 +304,9 @@ Verdict required_found(const Machine& machine, const Catalog& catalog) {
       any = true;
       if (library.state == "unknown")
         unknown.push_back({library.name + ": " + library.error, library.opener});
-      else if (library.state != "found")
-        missing.push_back(&library);
+      else if (library.state != "found" && !bad_file(machine, library) &&
+               !lost_path(machine, library))
+        missing.push_back(&library);  // A bad file and a lost path have rules of their own.
     }
     if (missing.empty() && !unknown.empty()) return Undecided{unknown};
     if (missing.empty()) return any ? Verdict(Fine{}) : Verdict(NotApplicable{});

@@ -86,9 +86,9 @@ std::vector<RungRules> all_rules() {
       {Rung::kDriver, driver_install_rules()},
       {Rung::kDriver, driver_service_rules()},
       {Rung::kCuda, cuda_rules()},
-      {Rung::kCuda, cuda_environment_rules()},
       // Behind the cuda rung, whose stub or compat copy explains what the driver says when run.
       {Rung::kDriver, run_driver_rules()},
+      {Rung::kLibraries, library_path_rules()},
       {Rung::kLibraries, library_file_rules()},
       {Rung::kLibraries, framework_library_rules()},
       {Rung::kPython, python_rules()},

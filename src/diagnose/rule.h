@@ -82,8 +82,8 @@ std::span<const Rule> driver_node_rules();
 std::span<const Rule> driver_service_rules();
 std::span<const Rule> run_driver_rules();  ///< Rung driver.
 std::span<const Rule> cuda_rules();
-std::span<const Rule> cuda_environment_rules();
 std::span<const Rule> library_file_rules();       ///< Rung libraries.
+std::span<const Rule> library_path_rules();       ///< Rung libraries.
 std::span<const Rule> framework_library_rules();  ///< Rung libraries.
 std::span<const Rule> python_rules();
 std::span<const Rule> python_environment_rules();

@@ -19,16 +19,16 @@
 namespace gpuwright {
 
 struct ProbeOptions {
-  std::string python;        ///< --python: interpreter or environment directory; empty to choose.
-  std::string framework;     ///< Examine this one alone; empty for all.
+  std::string python;     ///< --python: interpreter or environment directory; empty to choose.
+  std::string framework;  ///< Examine this one alone; empty for all.
 };
 
-/// What a probe works on. The runner keeps it alive for as long as the probe runs, past its deadline
-/// too; the catalogue has to outlive the process's threads. A Fill must hold values of its own and no
-/// reference to any of this.
+/// What a probe works on. The runner keeps it alive for as long as the probe runs, past its
+/// deadline too; the catalogue has to outlive the process's threads. A Fill must hold values of its
+/// own and no reference to any of this.
 struct ProbeInput {
   const System& system;
-  const Machine& machine;    ///< What earlier probes filled.
+  const Machine& machine;  ///< What earlier probes filled.
   const Catalog& catalog;
   const ProbeOptions& options;
 };
@@ -56,7 +56,10 @@ Fill probe_host(const ProbeInput& input);
 Fill probe_hardware(const ProbeInput& input);
 Fill probe_driver(const ProbeInput& input);
 Fill probe_cuda(const ProbeInput& input);
+Fill probe_declared(const ProbeInput& input);  ///< Rung cuda: start-up files of shells.
 Fill probe_python(const ProbeInput& input);
+Fill probe_limits(const ProbeInput& input);          ///< Rung host: room, memory, clock.
+Fill probe_library_copies(const ProbeInput& input);  ///< Rung libraries.
 Fill probe_frameworks(const ProbeInput& input);
 
 }  // namespace gpuwright

@@ -17,9 +17,15 @@ using std::chrono_literals::operator""s;
 // file system. What they guard against is a file system that has stopped answering.
 constexpr std::array kProbes = {
     // name, probe, deadline
-    Probe{"host", probe_host, 2s},      Probe{"hardware", probe_hardware, 2s},
-    Probe{"driver", probe_driver, 3s},  Probe{"cuda", probe_cuda, 3s},
-    Probe{"python", probe_python, 10s}, Probe{"framework", probe_frameworks, 20s},
+    Probe{"host", probe_host, 2s},
+    Probe{"hardware", probe_hardware, 2s},
+    Probe{"driver", probe_driver, 3s},
+    Probe{"cuda", probe_cuda, 3s},
+    Probe{"declared", probe_declared, 2s},
+    Probe{"python", probe_python, 10s},
+    Probe{"limits", probe_limits, 3s},
+    Probe{"copies", probe_library_copies, 5s},
+    Probe{"framework", probe_frameworks, 20s},
 };
 
 // Held by the probe's thread, so that an abandoned one never reads freed memory. The machine is a
