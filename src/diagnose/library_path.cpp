@@ -33,7 +33,7 @@ std::vector<FixStep> fix_of(const Machine& machine, const LostPath& lost) {
   const auto value = "LD_LIBRARY_PATH=" + lost.directory;
   const auto whose = machine.host.environment_of.value_or("");
   if (machine.host.sudo_user.is_known() || whose == "sudo")
-    return {user_step("sudo env " + value + " COMMAND", "hands the variable on; sudo drops it",
+    return {root_step("sudo env " + value + " COMMAND", "hands the variable on; sudo drops it",
                       "the environment of that command", "leave it out"),
             advice("or do not use sudo: GPU work needs no root")};
   if (whose.starts_with("systemd"))
@@ -67,8 +67,9 @@ Verdict library_path_is_here(const Machine& machine, const Catalog&) {
                         cite("LD_LIBRARY_PATH here", machine.cuda.library_path)};
     if (machine.host.sudo_user.is_known())
       finding.evidence.push_back(cite("SUDO_USER", machine.host.sudo_user));
-    finding.cause = "the file is read by a " + lost->declared.scope +
-                    " only; sudo, systemd, cron and notebook servers start programs without it";
+    finding.cause =
+        "only a start as '" + lost->declared.scope +
+        "' reads the file; sudo, systemd, cron and notebook servers start programs without it";
     finding.fix = fix_of(machine, *lost);
     findings.push_back(std::move(finding));
   }
