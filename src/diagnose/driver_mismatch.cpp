@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "diagnose/driver_library.h"
 #include "diagnose/fix.h"
+#include "diagnose/package_story.h"
 #include "diagnose/rule.h"
 #include "diagnose/setting.h"
 
@@ -170,36 +171,24 @@ std::vector<FixStep> one_version(const Machine& machine, Remedy way) {
 
 // The newest event that brought this very version; of the library's own package if there is one.
 const PackageEvent* upgrade_to(const Machine& machine, const Version& version) {
-  const auto& history = machine.driver.package_history;
-  if (!history.is_known()) return nullptr;
-  const PackageEvent* found = nullptr;
-  const auto is_own = [](const PackageEvent& event) {
+  const auto brings = [&](const PackageEvent& event) {
+    return event.to.find(version.text()) != std::string::npos;
+  };
+  const auto is_own = [&](const PackageEvent& event) {
+    if (!brings(event)) return false;
     for (const std::string_view name :
          {"libnvidia-compute", "libcuda1", "nvidia-driver-cuda", "xorg-x11-drv-nvidia-cuda",
           "nvidia-compute", "nvidia-utils"})
       if (event.package.starts_with(name)) return true;
     return false;
   };
-  for (auto event = history->rbegin(); event != history->rend(); ++event) {
-    if (event->to.find(version.text()) == std::string::npos) continue;
-    if (found == nullptr || (is_own(*event) && !is_own(*found))) found = &*event;
-  }
-  return found;
-}
-
-std::string told(const PackageEvent& event) {
-  const std::string what = event.action == "unattended upgrade" ? "an unattended upgrade"
-                           : event.action == "install"          ? "an installation"
-                                                                : "an upgrade";
-  if (event.from.empty())
-    return "on " + event.time + " " + what + " brought " + event.package + " " + event.to;
-  return "on " + event.time + " " + what + " replaced " + event.package + " " + event.from +
-         " by " + event.to;
+  const auto* own = newest_event(machine, is_own);
+  return own != nullptr ? own : newest_event(machine, brings);
 }
 
 void tell_story(const Machine& machine, const Version& library, Remedy way, Finding& finding) {
   if (const auto* event = upgrade_to(machine, library)) {
-    finding.evidence.push_back({told(*event), event->log});
+    finding.evidence.push_back(cite_event(*event));
     if (way == Remedy::kRestart || way == Remedy::kRestartFirst)
       finding.cause = told(*event) + ", and the module of before is still loaded";
   }

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "diagnose/fix.h"
 #include "diagnose/gpu.h"
+#include "diagnose/package_story.h"
 #include "diagnose/rule.h"
 #include "diagnose/setting.h"
 
@@ -166,6 +167,8 @@ Finding module_missing(const Machine& machine, const std::string& kernel) {
                               (build.built_for.empty() ? "no kernel" : join(build.built_for, ", ")),
                           driver.dkms.source()});
   }
+  if (const auto* event = arrival_of_kernel(machine, kernel))
+    evidence.push_back(cite_event(*event));
   return {
       .statement = "the running kernel " + kernel + " has no nvidia module" +
                    (others.empty() ? "" : "; " + others + " has one"),
@@ -403,14 +406,17 @@ Verdict has_module_for_next_kernel(const Machine& machine, const Catalog&) {
   // Where not even the running kernel has a file, the module comes from elsewhere (a driver
   // container, an image), and the next one will too.
   if (module_file(machine, *running) == nullptr) return NotApplicable{};
+  std::vector<Evidence> evidence = {
+      cite("newest kernel", newest),
+      cite("running kernel", running),
+      {"nvidia modules exist for " + kernels_built(machine), machine.driver.module_files.source()}};
+  if (const auto* event = arrival_of_kernel(machine, *newest))
+    evidence.push_back(cite_event(*event));
   return Finding{
       .severity = Severity::kWarning,
       .statement = "kernel " + *newest + " is installed and has no nvidia module; the running " +
                    *running + " has one",
-      .evidence = {cite("newest kernel", newest),
-                   cite("running kernel", running),
-                   {"nvidia modules exist for " + kernels_built(machine),
-                    machine.driver.module_files.source()}},
+      .evidence = std::move(evidence),
       .cause =
           "the kernel was upgraded and the module was not built for it; the next boot will "
           "start without the GPU",

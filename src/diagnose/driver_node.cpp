@@ -114,6 +114,11 @@ std::string why_no_nodes(const Machine& machine, bool only_uvm) {
     return "the nvidia_uvm module is not loaded: nothing loads it at boot, and no nvidia-modprobe "
            "is "
            "there to do it on demand";
+  const auto& options = machine.driver.module_options;
+  const auto forbidden = options.find("nvidia.NVreg_ModifyDeviceFiles");
+  if (forbidden != options.end() && forbidden->second == "0")
+    return "the module was told that nobody makes them (NVreg_ModifyDeviceFiles=0 in modprobe.d or "
+           "on the kernel's command line), and no udev rule of this system does";
   return "nodes are made by nvidia-modprobe, a setuid program that is not installed here, or by "
          "udev; on a machine without a desktop nobody else does";
 }

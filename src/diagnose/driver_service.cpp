@@ -129,10 +129,7 @@ Verdict has_firmware(const Machine& machine, const Catalog&) {
   const Driver& driver = machine.driver;
   if (setting_of(machine) != Setting::kHost || !driver.module_version.is_known())
     return NotApplicable{};
-  std::vector<Evidence> evidence;
-  for (const auto& line : lines_since_load(machine))
-    if (holds(line, "firmware load for nvidia/") && holds(line, "failed") && evidence.size() < 2)
-      evidence.push_back({line, driver.kernel_log.source()});
+  std::vector<Evidence> evidence = missing_firmware(machine);
   const bool refused = !evidence.empty();
   if (!no_gpu_has_started(machine)) return NotApplicable{};
   if (!refused && !(is_open(machine) && driver.gsp_firmware.is(false))) return NotApplicable{};

@@ -231,8 +231,7 @@ std::vector<Evidence> hints_of(const Machine& machine) {
 bool is_explained(const Machine& machine, const Catalog& catalog, const PciGpu& gpu) {
   const auto driver = installed_driver(machine);
   if (driver && fit(catalog, gpu, *driver) != Fit::kUnknown) return true;
-  return !may_be_listed(machine, gpu) ||
-         !log_lines(machine, {"Direct firmware load for nvidia/"}, 1).empty();
+  return !may_be_listed(machine, gpu) || !missing_firmware(machine).empty();
 }
 
 Finding not_started(const Machine& machine, const Catalog& catalog, const Gpus& gpus) {

@@ -187,6 +187,17 @@ bool lacks_bar_space(const Machine& machine, const PciGpu& gpu) {
 
 }  // namespace
 
+std::vector<Evidence> missing_firmware(const Machine& machine) {
+  constexpr std::size_t kAtMost = 2;
+  std::vector<Evidence> found;
+  if (!machine.driver.module_version.is_known()) return found;
+  const auto mark = "firmware load for nvidia/" + machine.driver.module_version->text() + "/";
+  for (const auto& line : lines_since_load(machine))
+    if (holds(line, mark) && holds(line, "failed") && found.size() < kAtMost)
+      found.push_back({line, machine.driver.kernel_log.source()});
+  return found;
+}
+
 StartFailure start_failure(const Machine& machine, const PciGpu& gpu) {
   if (!lines_about(machine, gpu.address, {"does not have the necessary power cables"}).empty())
     return StartFailure::kPower;

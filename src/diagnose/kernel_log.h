@@ -54,6 +54,11 @@ bool may_be_listed(const Machine& machine, const PciGpu& gpu);
 enum class Started { kNo, kYes, kUnknown };
 Started has_started(const Machine& machine, const PciGpu& gpu);
 
+/// Lines since the load in which the kernel did not find the loaded module's firmware: "nvidia
+/// 0000:01:00.0: Direct firmware load for nvidia/550.120/gsp_ga10x.bin failed with error -2".
+/// nouveau asks for files of other names in the same directory.
+std::vector<Evidence> missing_firmware(const Machine& machine);
+
 /// Why the driver could not start a GPU, as its lines about that GPU tell.
 enum class StartFailure { kNone, kPower, kBarSpace, kOther };
 StartFailure start_failure(const Machine& machine, const PciGpu& gpu);

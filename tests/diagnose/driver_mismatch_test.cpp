@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/machines.h"
+#include "diagnose/package_story.h"
 
 namespace gpuwright {
 namespace {
@@ -61,6 +62,37 @@ TEST(MismatchFix, NamesTheProgramsToEnd) {
   const auto finding = finding_of(judge(kMismatch, machine));
   EXPECT_EQ(finding.fix.at(0).command, "sudo reboot");
   EXPECT_NE(finding.fix.at(1).text.find("end python3 (pid 4711)"), std::string::npos);
+}
+
+// ------------------------------------------------------------------- how a kernel came
+
+TEST(KernelStory, KnowsAKernelByTheNamesOfAllDistributions) {
+  const struct {
+    const char *package, *to, *release;
+  } rows[] = {{"linux-image-6.8.0-50-generic", "6.8.0-50.51", "6.8.0-50-generic"},
+              {"kernel-core", "5.14.0-503.11.1.el9_5", "5.14.0-503.11.1.el9_5.x86_64"},
+              {"linux", "6.12.2.arch1-1", "6.12.2-arch1-1"},
+              {"kernel-default", "6.4.0-150600.23.25.1", "6.4.0-150600.23.25-default"}};
+  for (const auto& row : rows) {
+    Machine machine = healthy_machine();
+    machine.driver.package_history =
+        known(std::vector<PackageEvent>{event("install", row.package, "", row.to)});
+    const bool found = arrival_of_kernel(machine, row.release) != nullptr;
+    // openSUSE's release ends before the package's last number, which is not guessed at.
+    EXPECT_EQ(found, std::string(row.package) != "kernel-default") << row.package;
+    EXPECT_EQ(arrival_of_kernel(machine, "6.1.0-27-amd64"), nullptr) << row.package;
+  }
+}
+
+TEST(KernelStory, IsToldOfAKernelWithoutModule) {
+  Machine machine = machine_without_module();
+  machine.driver.module_files = known(std::vector<ModuleFile>{});
+  machine.driver.package_history = known(std::vector<PackageEvent>{
+      event("unattended upgrade", "linux-image-6.1.0-27-amd64", "", "6.1.115-1")});
+  const auto finding = finding_of(judge("driver.module-missing-for-kernel", machine));
+  EXPECT_EQ(finding.evidence.back().text,
+            "on 2026-11-20 06:12:33 an unattended upgrade brought linux-image-6.1.0-27-amd64 "
+            "6.1.115-1");
 }
 
 // -------------------------------------------------------------------- two installations

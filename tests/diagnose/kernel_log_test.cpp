@@ -136,6 +136,19 @@ TEST(NotStarted, LeavesAGpuOfTheWrongDriverToItsRule) {
   EXPECT_TRUE(does_not_apply(judge("hardware.gpu-not-started", machine)));
 }
 
+TEST(Firmware, OfNouveauIsNotThatOfTheModule) {
+  Machine machine = machine_with_log(
+      {kLoad,
+       "nouveau 0000:01:00.0: Direct firmware load for nvidia/ga102/gsp/gsp-535.113.01.bin "
+       "failed with error -2"});
+  EXPECT_TRUE(missing_firmware(machine).empty());
+  machine = machine_with_log(
+      {kLoad,
+       "nvidia 0000:01:00.0: Direct firmware load for nvidia/535.261.03/gsp_ga10x.bin "
+       "failed with error -2"});
+  EXPECT_EQ(missing_firmware(machine).size(), 1u);
+}
+
 TEST(BarSpace, ReadsTheKernelsOldAndNewForm) {
   for (const auto* line :
        {"pci 0000:01:00.0: BAR 1: failed to assign [mem size 0x10000000 64bit pref]",
