@@ -101,6 +101,11 @@ void compare_paths(const std::string& title, const Paths& predicted, const Paths
   EXPECT_EQ(text, "") << title;
 }
 
+bool has_id(const std::vector<Finding>& findings, const std::string& id) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const auto& finding) { return finding.id == id; });
+}
+
 }  // namespace
 
 Paths Prediction::mapped(const std::string& until) const {
@@ -116,10 +121,9 @@ Paths Prediction::mapped(const std::string& until) const {
   return paths;
 }
 
-bool Prediction::finds(const std::string& id) const {
-  return std::any_of(findings.begin(), findings.end(),
-                     [&](const auto& finding) { return finding.id == id; });
-}
+bool Prediction::finds(const std::string& id) const { return has_id(findings, id); }
+
+bool Prediction::finds_anywhere(const std::string& id) const { return has_id(all, id); }
 
 Prediction predict(const Scene& scene) {
   const auto result = run_child({GPUWRIGHT_PROGRAM, "snapshot", "--no-redact", "--python",
@@ -135,6 +139,7 @@ Prediction predict(const Scene& scene) {
   const auto diagnosis = diagnose(on_gpu_machine(*machine), Catalog::built_in());
   for (const auto& answer : diagnosis.frameworks)
     if (answer.framework == scene.framework) prediction.answer = answer;
+  prediction.all = diagnosis.findings;
   for (const auto& finding : diagnosis.findings)
     if (finding.subject.starts_with(scene.framework)) prediction.findings.push_back(finding);
   return prediction;

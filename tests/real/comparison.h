@@ -28,10 +28,12 @@ struct Prediction {
   /// The judgement if the machine had a working H200 with its driver, and all else as it is.
   FrameworkAnswer answer;
   std::vector<Finding> findings;  ///< Of that judgement, those about this framework.
+  std::vector<Finding> all;       ///< All of them.
 
   /// Real paths of the libraries found up to a stage: "import", "query", "device" or "use".
   Paths mapped(const std::string& until) const;
   bool finds(const std::string& id) const;
+  bool finds_anywhere(const std::string& id) const;
 };
 /// Runs `gpuwright snapshot` as the user would.
 Prediction predict(const Scene& scene);

@@ -35,6 +35,8 @@ constexpr std::array kRecipes = {
     Recipe{"tensorflow", 9, 9, Download::kSmall,
            "tensorflow==2.20.0 nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-cupti-cu12==12.9.79",
            ""},
+    Recipe{"tensorflow-old", 9, 11, Download::kSmall, "tensorflow-cpu==2.15.1", "numpy==2.0.2"},
+    Recipe{"tensorflow-old", 12, 12, Download::kSmall, "tensorflow-cpu==2.16.2", "numpy==2.0.2"},
     Recipe{"tensorflow-cpu", 10, 13, Download::kSmall, "tensorflow-cpu==2.21.0", ""},
     Recipe{"tensorflow-cpu", 9, 9, Download::kSmall, "tensorflow-cpu==2.20.0", ""},
     Recipe{"jax", 12, 13, Download::kSmall,
