@@ -6,6 +6,7 @@
 
 namespace gpuwright {
 extern const EmbeddedFile k_finding_pages[];
+extern const EmbeddedFile k_guides[];
 }
 
 namespace gpuwright::cli {
@@ -13,6 +14,8 @@ namespace {
 
 const EmbeddedFile* find_page(std::string_view id) {
   for (const auto* page = k_finding_pages; page->name != nullptr; ++page)
+    if (page->name == id) return page;
+  for (const auto* page = k_guides; page->name != nullptr; ++page)
     if (page->name == id) return page;
   return nullptr;
 }

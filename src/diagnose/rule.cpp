@@ -95,6 +95,7 @@ std::vector<RungRules> all_rules() {
       {Rung::kPython, python_environment_rules()},
       {Rung::kFramework, framework_rules()},
       {Rung::kFramework, framework_code_rules()},
+      {Rung::kFramework, framework_compiler_rules()},
       {Rung::kFramework, framework_package_rules()},
       {Rung::kFramework, framework_setting_rules()},
       {Rung::kFramework, run_framework_rules()},

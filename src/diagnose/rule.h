@@ -89,6 +89,7 @@ std::span<const Rule> python_rules();
 std::span<const Rule> python_environment_rules();
 std::span<const Rule> framework_rules();
 std::span<const Rule> framework_code_rules();
+std::span<const Rule> framework_compiler_rules();
 std::span<const Rule> framework_package_rules();
 std::span<const Rule> framework_setting_rules();
 std::span<const Rule> run_framework_rules();  ///< Rung framework.

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "probe/framework.h"
+#include "probe/framework_compiler.h"
 #include "probe/python_literal.h"
 
 // TensorFlow opens its GPU libraries itself, by bare name, with one function that lies in one
@@ -14,10 +15,11 @@ namespace {
 
 // Any distribution that writes a tensorflow/ directory.
 const std::vector<std::string> kOwnerNames = {
-    "tensorflow",         "tensorflow-gpu",     "tensorflow-cpu",   "tensorflow-intel",
-    "tensorflow-rocm",    "tensorflow-cpu-aws", "tf-nightly",       "tf-nightly-cpu",
-    "tf-nightly-gpu",     "tensorflow-base",    "intel-tensorflow", "tensorflow-macos",
-    "tensorflow-aarch64", "nvidia-tensorflow",  "intel-tensorflow-avx512"};
+    "tensorflow",         "tensorflow-gpu",    "tensorflow-cpu",
+    "tensorflow-intel",   "tensorflow-rocm",   "tensorflow-cpu-aws",
+    "tf-nightly",         "tf-nightly-cpu",    "tf-nightly-gpu",
+    "tensorflow-base",    "intel-tensorflow",  "tensorflow-macos",
+    "tensorflow-aarch64", "nvidia-tensorflow", "intel-tensorflow-avx512"};
 
 // Objects that have held the opener, in the order in which `import` maps them.
 constexpr std::array kOpenerFiles = {
@@ -171,6 +173,7 @@ Framework examine_tensorflow(const FrameworkScene& scene, const std::string& sit
   }
   read_build_info(scene.system(), package, framework);
   trace_libraries(scene, package, framework);
+  if (framework.build.is("cuda")) find_compiler(scene.system(), site, framework);
   return framework;
 }
 
