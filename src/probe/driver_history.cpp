@@ -49,7 +49,12 @@ bool is_driver_or_kernel_package(std::string_view package) {
 std::vector<PackageEvent> parse_dpkg_log(std::string_view text) {
   Events events;
   for (const auto line : lines(text)) {
-    if (!may_concern(line) || line.find(" status ") != std::string_view::npos) continue;
+    // The action stands behind "2026-11-20 06:12:33 ", and nine lines in ten tell of states.
+    constexpr std::size_t kAction = 20;
+    constexpr std::string_view kFirstLetters = "iurp";
+    if (line.size() <= kAction || kFirstLetters.find(line[kAction]) == std::string_view::npos)
+      continue;
+    if (!may_concern(line)) continue;
     const auto fields = words(line);
     if (fields.size() != 6) continue;  // "configure" and "trigproc" lines
     const auto action = fields[2];
@@ -175,7 +180,7 @@ std::vector<PackageEvent> parse_zypp_history(std::string_view text) {
 std::vector<PackageEvent> parse_pacman_log(std::string_view text) {
   Events events;
   for (const auto line : lines(text)) {
-    if (!may_concern(line)) continue;
+    if (line.find("[ALPM] ") == std::string_view::npos || !may_concern(line)) continue;
     const auto fields = words(line);
     if (fields.size() < 5 || fields[1] != "[ALPM]" || fields[0].size() < 3) continue;
     const auto action = fields[2];
