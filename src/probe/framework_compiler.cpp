@@ -38,7 +38,9 @@ std::vector<std::string> cuda_roots(const System& system, const std::string& sit
   add(named.empty() || named.starts_with('/') ? named : path_join(here, named));
   add(path_join(here, "cuda_sdk_lib"));
   add(variable_fact(system, "CUDA_HOME").value_or(""));
-  for (const auto& entry : system.list("/usr/local").value_or({}))  // The one it was built with.
+  for (const auto& entry :
+       system.list("/usr/local")
+           .value_or(std::vector<DirectoryEntry>{}))  // The one it was built with.
     if (entry.name.starts_with("cuda-")) add("/usr/local/" + entry.name);
   add("/usr/local/cuda");
   add("/opt/cuda");
