@@ -214,7 +214,28 @@ bool has_gpu(const Machine& machine) {
   return has_gpu_node(machine) == Tristate::kYes || (gpus.is_known() && !gpus->empty());
 }
 
-// pip answers 'No matching distribution found' and says nothing about the version of Python.
+// The newest TensorFlow with wheels for this Python.
+std::optional<Version> release_for(const Catalog& catalog, const Version& series) {
+  for (auto minor = catalog.newest_tensorflow().minor_part(); minor > 0; --minor) {
+    const auto release = catalog.tensorflow(Version::of("2." + std::to_string(minor)));
+    if (release && release->python_min && release->python_max && *release->python_min <= series &&
+        series <= *release->python_max)
+      return release->version;
+  }
+  return std::nullopt;
+}
+
+FixStep environment_with(const std::string& series) {
+  return {.command = "uv venv --python " + series + " .venv",
+          .text = "an environment with another Python (conda: conda create -n gpu python=" +
+                  series + ")",
+          .needs_root = false,
+          .changes = "a new directory .venv",
+          .undo = "rm -r .venv"};
+}
+
+// pip answers 'No matching distribution found' and says nothing about the version of Python, or
+// installs a release of years ago without a word.
 Verdict has_wheels(const Machine& machine, const Catalog& catalog) {
   const auto& python = machine.python.interpreter;
   const auto series = Version::parse(python_series(machine));
@@ -222,28 +243,24 @@ Verdict has_wheels(const Machine& machine, const Catalog& catalog) {
       !has_gpu(machine))
     return NotApplicable{};
   const auto newest = catalog.tensorflow(catalog.newest_tensorflow());
-  if (!newest || !newest->python_max || *series <= *newest->python_max) return Fine{};
+  if (!newest || !newest->python_min || !newest->python_max) return NotApplicable{};
+  const bool too_new = *series > *newest->python_max;
+  if (!too_new && *series >= *newest->python_min) return Fine{};
+  const auto older = release_for(catalog, *series);
+  const std::string range = newest->python_min->text() + " to " + newest->python_max->text();
   Finding finding;
   finding.severity = Severity::kInfo;
   finding.subject = python->path;
   finding.statement = "this environment has Python " + series->text() + ", and TensorFlow " +
-                      newest->version.text() + " has wheels up to Python " +
-                      newest->python_max->text() +
-                      ": pip finds none and says 'No matching distribution found'";
-  finding.evidence = {cite("version of the interpreter", python->version),
-                      {"TensorFlow " + newest->version.text() + " is for Python " +
-                           newest->python_min.value_or(Version::of("3")).text() + " to " +
-                           newest->python_max->text(),
-                       "catalogue"}};
-  finding.cause = "the distribution's Python is newer than the framework's last release";
-  const auto wanted = newest->python_max->text();
-  finding.fix = {
-      {.command = "uv venv --python " + wanted + " .venv",
-       .text =
-           "an environment with an older Python (conda: conda create -n gpu python=" + wanted + ")",
-       .needs_root = false,
-       .changes = "a new directory .venv",
-       .undo = "rm -r .venv"}};
+                      newest->version.text() + " has wheels for Python " + range + ": pip " +
+                      (older ? "installs TensorFlow " + older->text() + ", the last one for it"
+                             : "finds none and says 'No matching distribution found'");
+  finding.evidence = {
+      cite("version of the interpreter", python->version),
+      {"TensorFlow " + newest->version.text() + " is for Python " + range, "catalogue"}};
+  finding.cause = too_new ? "the distribution's Python is newer than the framework's last release"
+                          : "the distribution's Python is older than what frameworks support now";
+  finding.fix = {environment_with(newest->python_max->text())};
   return finding;
 }
 

@@ -88,6 +88,8 @@ MetadataHead parse_metadata_head(std::string_view text) {
   constexpr std::string_view kRequires = "Requires-Dist:";
   constexpr std::string_view kPython = "Requires-Python:";
   MetadataHead head;
+  // The description that follows is often longer than the head.
+  text = text.substr(0, text.find("\n\n"));
   for (const auto line : lines(text)) {
     if (line.empty()) break;  // the description follows
     if (line.starts_with(kPython))
@@ -147,7 +149,9 @@ std::vector<std::string> metadata_directories(const System& system, const std::s
 void read_one(const System& system, const std::string& directory, Distribution& distribution) {
   constexpr std::size_t kHeadBytes = 1 << 16;  // TensorFlow's head has 5 KB
   if (const auto text = system.read(path_join(directory, "METADATA"), kHeadBytes)) {
-    auto head = parse_metadata_head(*text);
+    // Half a line at the end of what was read would be another requirement.
+    const bool whole = text->size() < kHeadBytes || text->find("\n\n") != std::string::npos;
+    auto head = parse_metadata_head(whole ? *text : text->substr(0, text->rfind('\n')));
     distribution.requirements = std::move(head.requirements);
     distribution.requires_python = std::move(head.requires_python);
   }
