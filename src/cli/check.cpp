@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
+#include "cli/check_options.h"
 #include "cli/command.h"
 #include "cli/confirm.h"
 #include "cli/open.h"
@@ -9,40 +11,6 @@
 
 namespace gpuwright::cli {
 namespace {
-
-struct CheckOptions {
-  MachineOptions machine;
-  std::string catalog;
-  std::optional<Rung> only;
-  bool json = false;
-  bool strict = false;
-  TextStyle style;
-};
-
-std::optional<Rung> rung_of(const std::string& name) {
-  for (const auto& rules : all_rules())
-    if (name == name_of(rules.rung)) return rules.rung;
-  return std::nullopt;
-}
-
-Result<CheckOptions> parse_check(const Arguments& arguments, const Output& output) {
-  CheckOptions options;
-  options.machine = {arguments.value("--root"), arguments.value("--from"),
-                     arguments.value("--python"), arguments.value("--framework")};
-  if (arguments.has("--from") && (arguments.has("--root") || arguments.has("--python")))
-    return fail("a snapshot cannot be looked at again: leave out --root and --python", "--from");
-  options.catalog = arguments.value("--catalog");
-  options.only = rung_of(arguments.value("--only"));
-  options.json = arguments.value("--format") == "json";
-  options.strict = arguments.has("--strict");
-  options.style.color = output.may_color() && !arguments.has("--no-color");
-  options.style.width = output.width();
-  options.style.all = arguments.has("--all");
-  options.style.libraries = arguments.has("--libraries");
-  options.style.quiet = arguments.has("--quiet");
-  options.style.verbose = arguments.has("--verbose");
-  return options;
-}
 
 // Texts of other people's files may hold bytes that are no UTF-8; they become U+FFFD.
 std::string json_line(const nlohmann::ordered_json& report) {
@@ -57,23 +25,53 @@ int status_of(const Diagnosis& diagnosis, bool strict) {
   return diagnosis.outcome == Outcome::kRight ? kAllRight : kCouldNotDecide;
 }
 
-}  // namespace
+struct Report {
+  std::string text;
+  int status = kAllRight;
+};
 
-Result<int> run_check(const Arguments& arguments, Output& output) {
+Report report_of(const CheckOptions& options, const Machine& machine, const Catalog& catalog,
+                 const Diagnosis& diagnosis) {
+  const int status = status_of(diagnosis, options.strict);
+  if (options.format == "json")
+    return {json_line(report_json(machine, catalog, diagnosis)), status};
+  if (options.format == "nagios")
+    return {report_nagios(machine, diagnosis, options.strict),
+            nagios_status(diagnosis, options.strict)};
+  if (options.format == "markdown")
+    return {report_markdown(machine, diagnosis, options.style.all), status};
+  if (options.format == "html") return {report_html(machine, diagnosis), status};
+  if (options.format == "junit") return {report_junit(diagnosis, options.strict), status};
+  return {report_text(machine, catalog, diagnosis, options.style), status};
+}
+
+Result<int> check(const Arguments& arguments, Output& output) {
   const auto options = parse_check(arguments, output);
   if (!options) return tl::unexpected(options.error());
+  if (arguments.has("--list")) {
+    output.data(rule_list(*options));
+    return kAllRight;
+  }
   const auto catalog = open_catalog(options->catalog);
   if (!catalog) return tl::unexpected(catalog.error());
   auto machine = open_machine(options->machine, **catalog, output);
   if (!machine) return tl::unexpected(machine.error());
   if (const auto ran = confirm_machine(arguments, *machine, output); !ran)
     return tl::unexpected(ran.error());
+  const Diagnosis diagnosis = diagnose(*machine, **catalog, options->diagnose);
+  const Report report = report_of(*options, *machine, **catalog, diagnosis);
+  output.data(report.text);
+  return report.status;
+}
 
-  const Diagnosis diagnosis =
-      diagnose(*machine, **catalog, {options->only, options->machine.framework});
-  output.data(options->json ? json_line(report_json(*machine, **catalog, diagnosis))
-                            : report_text(*machine, **catalog, diagnosis, options->style));
-  return status_of(diagnosis, options->strict);
+}  // namespace
+
+Result<int> run_check(const Arguments& arguments, Output& output) {
+  const auto status = check(arguments, output);
+  if (status || arguments.value("--format") != "nagios") return status;
+  // For Nagios 2 is "critical"; a plugin that cannot look says so on standard output.
+  output.data("GPUWRIGHT UNKNOWN - " + printable(status.error().text()) + "\n");
+  return kCouldNotDecide;
 }
 
 }  // namespace gpuwright::cli

@@ -18,7 +18,7 @@ namespace gpuwright::cli {
 struct Option {
   const char* name;     ///< "--root"
   const char* letter;   ///< "-o", or "" for none.
-  const char* value;    ///< What follows, "DIR"; "" for a switch.
+  const char* value;    ///< What follows, "DIR"; "ID,..." adds up; "" for a switch.
   const char* choices;  ///< The only values, "text json"; "" where all are allowed.
   const char* help;     ///< One line, without a full stop.
 };
@@ -88,6 +88,9 @@ Result<int> run_snapshot(const Arguments& arguments, Output& output);
 Result<int> run_help(const Arguments& arguments, Output& output);
 Result<int> run_version(const Arguments& arguments, Output& output);
 Result<int> run_completion(const Arguments& arguments, Output& output);
+Result<int> run_man(const Arguments& arguments, Output& output);
+Result<int> run_diff(const Arguments& arguments, Output& output);
+Result<int> run_fleet(const Arguments& arguments, Output& output);
 
 std::string version_line();
 

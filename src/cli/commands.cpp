@@ -17,13 +17,24 @@ constexpr Option kCommonOptions[] = {
 constexpr Option kCheckOptions[] = {
     {"--all", "", "", "", "list every fact with its source"},
     {"--libraries", "", "", "", "show which file each GPU library is loaded from, and why"},
-    {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
+    {"--format", "", "FORMAT", "text json nagios markdown html junit",
+     "text for people, json for programs, others for what reads them"},
     {"--root", "", "DIR", "", "read this file tree as if it were the machine"},
     {"--from", "", "FILE", "", "judge a snapshot of another machine, - for standard input"},
     {"--python", "", "PATH", "", "the interpreter or environment to examine"},
     {"--framework", "", "NAME", "tensorflow torch jax", "examine this framework alone"},
-    {"--only", "", "RUNG", "host hardware driver cuda libraries python framework",
-     "judge this rung alone"},
+    {"--service", "", "UNIT", "", "see what this systemd service would see"},
+    {"--user", "", "NAME", "", "see what a login of this user would see"},
+    {"--cron", "", "", "", "see what a cron job would see, of --user or of you"},
+    {"--sudo", "", "", "", "see what a command behind sudo would see"},
+    {"--environ", "", "FILE", "",
+     "take the variables from FILE: NAME=value lines, /proc/PID/environ"},
+    {"--only", "", "RUNG|ID,...", "", "judge these rungs and rules alone"},
+    {"--skip", "", "ID,...", "", "leave these rules out"},
+    {"--list", "", "", "", "list the rules: id, kind, what holds on a sound machine"},
+    {"--ignore", "", "FILE", "",
+     "findings to live with: an id, [subject=] [until=], a reason a line"},
+    {"--no-ignore", "", "", "", "pass over /etc/gpuwright/ignore and ~/.config/gpuwright/ignore"},
     {"--strict", "", "", "", "count warnings as problems"},
     {"--run", "", "", "", "start NVML, the driver and each framework, and compare"},
     {"--run-timeout", "", "SEC", "", "wait this long for each of them, in seconds"},
@@ -37,6 +48,11 @@ constexpr Option kSnapshotOptions[] = {
     {"--python", "", "PATH", "", "the interpreter or environment to examine"},
 };
 
+constexpr Option kDiffOptions[] = {
+    {"--all", "", "", "", "also what any two looks differ in: free space, clock, logs, processes"},
+    {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
+};
+
 constexpr Option kVersionOptions[] = {
     {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
 };
@@ -46,10 +62,16 @@ constexpr Command kCommands[] = {
      "tell the truth about this machine, from the PCI bus to the framework",
      "",
      "Reads files and changes nothing; starts no program, uses no network, needs no root.\n"
-     "With --run it starts children that ask NVML, initialise the driver, import each framework and\n"
-     "multiply two small matrices (5, 10 and 120 s at most, longer with many GPUs); what they do is\n"
+     "With --run it starts children that ask NVML, initialise the driver, import each framework "
+     "and\n"
+     "multiply two small matrices (5, 10 and 120 s at most, longer with many GPUs); what they do "
+     "is\n"
      "compared with what was predicted.\n"
-     "Exit status: 0 all is right, 1 problems, 2 wrong usage or unreadable input, 3 undecided.\n",
+     "Rungs: host hardware driver cuda libraries python framework. An ignored finding is still\n"
+     "listed and counts for nothing; one whose day has passed counts again.\n"
+     "Exit status: 0 all is right, 1 problems, 2 wrong usage or unreadable input, 3 undecided; "
+     "with\n"
+     "--format nagios 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.\n",
      {{"gpuwright check", "is this machine right, and if not, what do I type?"},
       {"gpuwright check --format json --only driver", "the driver alone, for a script"}},
      kCheckOptions,
@@ -63,6 +85,14 @@ constexpr Command kCommands[] = {
       {"gpuwright snapshot --root /", "the same on standard output"}},
      kSnapshotOptions,
      run_snapshot},
+    {"diff",
+     "show what changed since a snapshot, or between two",
+     "FILE...",
+     "With one snapshot it is compared with this machine. Exit status: 0 the same, 1 different.\n",
+     {{"gpuwright snapshot -o good.json && gpuwright diff good.json", "what changed since then?"},
+      {"gpuwright snapshot -o a.json && gpuwright diff a.json a.json", "two files"}},
+     kDiffOptions,
+     run_diff},
     {"help",
      "explain a finding or a command",
      "[ID|COMMAND]",
@@ -81,11 +111,20 @@ constexpr Command kCommands[] = {
     {"completion",
      "print a completion script for a shell",
      "SHELL",
-     "SHELL is bash.\n",
+     "SHELL is bash, zsh or fish.\n",
      {{"gpuwright completion bash", "the script"},
       {"source <(gpuwright completion bash)", "use it in this shell"}},
      {},
      run_completion},
+    {"man",
+     "print the manual page of a command",
+     "[COMMAND]",
+     "In roff, for man -l - and for a package's man1 directory; without COMMAND the page of\n"
+     "gpuwright itself.\n",
+     {{"gpuwright man check", "the page gpuwright-check(1)"},
+      {"gpuwright man > gpuwright.1", "the overview, gpuwright(1)"}},
+     {},
+     run_man},
 };
 
 }  // namespace

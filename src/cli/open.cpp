@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/environment.h"
 #include "machine/json.h"
 #include "probe/probe.h"
 #include "probe/python.h"
@@ -35,7 +36,7 @@ auto in_time(const std::string& named, Look look) -> decltype(look()) {
 }
 
 // What the user names may be a pipe as well as a file, so it is read as it comes.
-Result<std::string> read_descriptor(int descriptor, const std::string& name) {
+Result<std::string> read_descriptor(int descriptor, const std::string& name, std::size_t limit) {
   std::string text;
   char block[1 << 16];
   for (;;) {
@@ -44,7 +45,7 @@ Result<std::string> read_descriptor(int descriptor, const std::string& name) {
     if (got < 0) return fail(std::strerror(errno), name, errno);
     if (got == 0) return text;
     text.append(block, static_cast<std::size_t>(got));
-    if (text.size() > kSnapshotLimit) return text;
+    if (text.size() > limit) return fail(fmt::format("is larger than {} KiB", limit >> 10), name);
   }
 }
 
@@ -57,20 +58,20 @@ Result<std::string> absolute(const std::string& path) {
   return std::string(here) + "/" + path;
 }
 
-Result<std::string> read_file(const std::string& name) {
+Result<std::string> read_file(const std::string& name, std::size_t limit) {
   const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return fail(std::strerror(errno), name, errno);
-  auto text = read_descriptor(descriptor, name);
+  auto text = read_descriptor(descriptor, name, limit);
   ::close(descriptor);
   return text;
 }
 
 Result<Machine> read_snapshot(const std::string& name) {
   const std::string shown = name == "-" ? "standard input" : name;
-  const auto text = name == "-" ? read_descriptor(STDIN_FILENO, shown) : read_file(name);
-  if (!text) return tl::unexpected(text.error());
-  if (text->size() > kSnapshotLimit)
+  auto text = read_input(name, kSnapshotLimit);
+  if (!text && text.error().message.starts_with("is larger"))
     return fail("is larger than a snapshot can be (64 MiB)", shown);
+  if (!text) return tl::unexpected(text.error());
   if (text->empty()) return fail("is empty", shown);
   return snapshot_from_text(*text, shown);
 }
@@ -131,10 +132,17 @@ Result<const Catalog*> open_catalog(const std::string& directory) {
   return &*own;
 }
 
-Result<Machine> open_machine(const MachineOptions& options, const Catalog& catalog,
-                             Output& output) {
-  if (!options.from.empty()) return read_snapshot(options.from);
-  auto system = open_system(options.root);
+Result<std::string> read_input(const std::string& name, std::size_t limit) {
+  return name == "-" ? read_descriptor(STDIN_FILENO, "standard input", limit)
+                     : read_file(name, limit);
+}
+
+Result<Machine> open_machine(const MachineOptions& typed, const Catalog& catalog, Output& output) {
+  if (!typed.from.empty()) return read_snapshot(typed.from);
+  const auto opened = open_system(typed.root);
+  if (!opened) return tl::unexpected(opened.error());
+  MachineOptions options = typed;
+  const auto system = apply_environment(*opened, options);
   if (!system) return tl::unexpected(system.error());
   const auto python = python_path(options);
   if (!python) return tl::unexpected(python.error());
@@ -142,6 +150,8 @@ Result<Machine> open_machine(const MachineOptions& options, const Catalog& catal
     return tl::unexpected(valid.error());
   Machine machine = probe_machine(*system, catalog, {*python, options.framework});
   if (!machine.notes.empty()) output.leave_threads_behind();
+  if (!options.environment_of.empty())
+    machine.host.environment_of = Fact<std::string>::known(options.environment_of, "command line");
   return machine;
 }
 

@@ -18,6 +18,9 @@ struct Slot {
   bool given = false;
 };
 
+// "ID,...": given twice, the values add up.
+bool is_list(const Option& option) { return std::string_view(option.value).ends_with(",..."); }
+
 void declare(CLI::App& app, std::span<const Option> options, std::deque<Slot>& slots) {
   for (const auto& option : options) {
     Slot& slot = slots.emplace_back(Slot{&option, {}, false});
@@ -26,7 +29,12 @@ void declare(CLI::App& app, std::span<const Option> options, std::deque<Slot>& s
     if (*option.value == '\0') {
       app.add_flag(spelling, slot.given);
     } else {
-      app.add_option(spelling, slot.value)->take_last();
+      auto* added = app.add_option(spelling, slot.value);
+      if (is_list(option)) {
+        added->multi_option_policy(CLI::MultiOptionPolicy::Join)->delimiter(',');
+      } else {
+        added->take_last();
+      }
     }
   }
 }

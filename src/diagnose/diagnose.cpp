@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "diagnose/framework.h"
 #include "diagnose/ladder.h"
 #include "diagnose/run_answer.h"
@@ -16,14 +17,39 @@ bool carries(Rung rung) { return rung <= Rung::kCuda; }
 
 class Judge {
  public:
-  Judge(const Machine& machine, const Catalog& catalog, Diagnosis& diagnosis)
-      : machine_(machine), catalog_(catalog), diagnosis_(diagnosis) {}
+  Judge(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options,
+        Diagnosis& diagnosis)
+      : machine_(machine), catalog_(catalog), options_(options), diagnosis_(diagnosis) {}
 
   void judge(Rung rung, const Rule& rule) {
-    if (chain_is_broken_ && rule.standing == Standing::kLink && depends_on_chain(rung)) return;
-    Verdict verdict = rule.judge(machine_, catalog_);
+    RuleOutcome outcome{rule.id, rule.holds, rung, RuleState::kNotReached};
+    const bool reached =
+        !chain_is_broken_ || rule.standing != Standing::kLink || !depends_on_chain(rung);
+    if (reached) {
+      Verdict verdict = rule.judge(machine_, catalog_);
+      outcome.state = state_of(verdict);
+      if (const auto* undecided = std::get_if<Undecided>(&verdict))
+        outcome.missing = undecided->missing;
+      collect(rung, rule, std::move(verdict));
+    }
+    if (is_skipped(rule)) outcome.state = RuleState::kSkipped;
+    diagnosis_.rules.push_back(std::move(outcome));
+  }
+
+ private:
+  bool is_skipped(const Rule& rule) const { return options_.skip.contains(rule.id); }
+
+  static RuleState state_of(const Verdict& verdict) {
+    if (std::holds_alternative<NotApplicable>(verdict)) return RuleState::kNotApplicable;
+    if (std::holds_alternative<Undecided>(verdict)) return RuleState::kUndecided;
+    if (std::holds_alternative<Fine>(verdict)) return RuleState::kFine;
+    const auto* findings = std::get_if<std::vector<Finding>>(&verdict);
+    return findings != nullptr && findings->empty() ? RuleState::kFine : RuleState::kFinding;
+  }
+
+  void collect(Rung rung, const Rule& rule, Verdict verdict) {
     if (const auto* undecided = std::get_if<Undecided>(&verdict)) {
-      if (rule.standing != Standing::kAdvice) add(rung, rule, *undecided);
+      if (rule.standing != Standing::kAdvice && !is_skipped(rule)) add(rung, rule, *undecided);
     } else if (auto* finding = std::get_if<Finding>(&verdict)) {
       add(rung, rule, std::move(*finding));
     } else if (auto* findings = std::get_if<std::vector<Finding>>(&verdict)) {
@@ -31,7 +57,6 @@ class Judge {
     }
   }
 
- private:
   static bool depends_on_chain(Rung rung) { return carries(rung) || rung == Rung::kFramework; }
 
   // What one fact leaves open is told once, at the lowest rule that asked for it.
@@ -50,12 +75,14 @@ class Judge {
 
   const Machine& machine_;
   const Catalog& catalog_;
+  const DiagnoseOptions& options_;
   Diagnosis& diagnosis_;
   bool chain_is_broken_ = false;
 };
 
-void judge_all(const Machine& machine, const Catalog& catalog, Diagnosis& diagnosis) {
-  Judge judge(machine, catalog, diagnosis);
+void judge_all(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options,
+               Diagnosis& diagnosis) {
+  Judge judge(machine, catalog, options, diagnosis);
   for (const auto& table : all_rules())
     for (const auto& rule : table.rules) judge.judge(table.rung, rule);
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
@@ -86,10 +113,72 @@ void doubt_answers(Diagnosis& diagnosis) {
   }
 }
 
-void keep_only(Rung rung, Diagnosis& diagnosis) {
-  std::erase_if(diagnosis.findings, [&](const Finding& f) { return f.rung != rung; });
-  std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return u.rung != rung; });
-  if (rung != Rung::kFramework) diagnosis.frameworks.clear();
+// The ignore that speaks of this finding; one that counts before one whose day has passed.
+const Ignore* ignore_of(const Finding& finding, const DiagnoseOptions& options) {
+  const Ignore* found = nullptr;
+  for (const auto& ignore : options.ignores) {
+    if (ignore.id != finding.id) continue;
+    if (!ignore.subject.empty() && !glob_match(ignore.subject, finding.subject)) continue;
+    if (ignore.until.empty() || ignore.until >= options.today) return &ignore;
+    found = &ignore;
+  }
+  return found;
+}
+
+// Takes out what the user does not want counted. The frameworks' answers stay what they are: an
+// ignored cause still has its effect.
+void set_aside(const DiagnoseOptions& options, Diagnosis& diagnosis) {
+  std::erase_if(diagnosis.findings, [&](const Finding& f) { return options.skip.contains(f.id); });
+  std::erase_if(diagnosis.findings, [&](const Finding& finding) {
+    const Ignore* ignore = ignore_of(finding, options);
+    if (ignore == nullptr) return false;
+    const bool counts = ignore->until.empty() || ignore->until >= options.today;
+    if (counts)
+      diagnosis.ignored.push_back({finding, *ignore});
+    else
+      diagnosis.expired.push_back(*ignore);
+    return counts;
+  });
+}
+
+/// What --only leaves.
+class Selection {
+ public:
+  Selection(const DiagnoseOptions& options, const std::vector<RuleOutcome>& rules)
+      : options_(options), rungs_(options.only) {
+    for (const auto& rule : rules)
+      if (options.only_ids.contains(rule.id)) rungs_.insert(rule.rung);
+  }
+
+  /// Empty when all are wanted.
+  const std::set<Rung>& rungs() const { return rungs_; }
+  bool wants(Rung rung, const std::string& id) const {
+    return rungs_.empty() || options_.only.contains(rung) || options_.only_ids.contains(id);
+  }
+  /// A rung of which single rules are wanted is judged by these alone.
+  bool counts(Rung rung, const std::string& id) const {
+    return !rungs_.contains(rung) || wants(rung, id);
+  }
+
+ private:
+  const DiagnoseOptions& options_;
+  std::set<Rung> rungs_;
+};
+
+template <class Keep>
+void keep_if(Diagnosis& diagnosis, Keep keep) {
+  std::erase_if(diagnosis.findings, [&](const Finding& f) { return !keep(f.rung, f.id); });
+  std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return !keep(u.rung, u.id); });
+}
+
+void keep_only(const Selection& selection, const DiagnoseOptions& options, Diagnosis& diagnosis) {
+  const auto wants = [&](Rung rung, const std::string& id) { return selection.wants(rung, id); };
+  keep_if(diagnosis, wants);
+  std::erase_if(diagnosis.ignored,
+                [&](const auto& i) { return !wants(i.finding.rung, i.finding.id); });
+  std::erase_if(diagnosis.rules, [&](const RuleOutcome& r) { return !wants(r.rung, r.id); });
+  const bool all = selection.rungs().empty();
+  if (!all && !options.only.contains(Rung::kFramework)) diagnosis.frameworks.clear();
 }
 
 // Whoever names a framework wants to know about that one: that it is not there is an answer.
@@ -111,13 +200,16 @@ Diagnosis diagnose_one_framework(Machine machine, const Catalog& catalog, Diagno
 Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options) {
   if (!options.framework.empty()) return diagnose_one_framework(machine, catalog, options);
   Diagnosis diagnosis;
-  judge_all(machine, catalog, diagnosis);
+  judge_all(machine, catalog, options, diagnosis);
   doubt_what_was_cut_off(machine, diagnosis);
   forget_unknowns_above_errors(diagnosis);
   forget_what_a_run_answers(diagnosis);
   doubt_answers(diagnosis);
-  diagnosis.rungs = climb(machine, catalog, diagnosis, options.only);
-  if (options.only) keep_only(*options.only, diagnosis);
+  set_aside(options, diagnosis);
+  const Selection selection(options, diagnosis.rules);
+  keep_if(diagnosis, [&](Rung rung, const std::string& id) { return selection.counts(rung, id); });
+  diagnosis.rungs = climb(machine, catalog, diagnosis, selection.rungs());
+  keep_only(selection, options, diagnosis);
   diagnosis.outcome = outcome_of(diagnosis);
   diagnosis.verdict = verdict_of(machine, catalog, diagnosis);
   return diagnosis;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,38 @@ struct Undecision {
   std::vector<Evidence> missing;
 };
 
+/// How one rule ended. What it found stands in `findings`.
+enum class RuleState {
+  kFine,
+  kFinding,        ///< It found something; one that is ignored counts here too.
+  kUndecided,      ///< A fact that would decide is unknown.
+  kNotApplicable,  ///< The question does not arise on this machine.
+  kNotReached,     ///< A broken rung below leaves nothing to judge.
+  kSkipped,        ///< The user left it out.
+};
+
+struct RuleOutcome {
+  const char* id = "";
+  const char* holds = "";  ///< Of the rule's row: what is true on a sound machine.
+  Rung rung = Rung::kHost;
+  RuleState state = RuleState::kNotApplicable;
+  std::vector<Evidence> missing{};  ///< For kUndecided.
+};
+
+/// A finding that somebody has looked at and decided to live with.
+struct Ignore {
+  std::string id;
+  std::string subject;  ///< Shell pattern of the finding's subject; empty for every one.
+  std::string until;    ///< Last day on which it counts, "2026-12-31"; empty for always.
+  std::string reason;
+  std::string place;  ///< Where it is written: "/etc/gpuwright/ignore:3".
+};
+
+struct IgnoredFinding {
+  Finding finding;
+  Ignore ignore;
+};
+
 struct Diagnosis {
   Outcome outcome = Outcome::kUndecided;
   std::string verdict;            ///< The first line of the report.
@@ -56,14 +89,21 @@ struct Diagnosis {
   /// Causes first: by rung, then severity; consequences are left out.
   std::vector<Finding> findings;
   std::vector<FrameworkAnswer> frameworks;
-  std::vector<Undecision> undecided;  ///< Unknowns that leave the answer open.
+  std::vector<Undecision> undecided;    ///< Unknowns that leave the answer open.
+  std::vector<IgnoredFinding> ignored;  ///< Not among `findings`; count for nothing.
+  std::vector<Ignore> expired;          ///< Would have counted, had their day not passed.
+  std::vector<RuleOutcome> rules;       ///< Of every rule that was asked for, in order of judging.
 };
 
 struct DiagnoseOptions {
-  /// Report this rung alone. Those below are judged all the same, so that a consequence is still
-  /// told from a cause.
-  std::optional<Rung> only;
-  std::string framework;  ///< Judge this framework alone; empty for all.
+  /// Report these rungs and rules alone; all when both are empty. Those below are judged all the
+  /// same, so that a consequence is still told from a cause.
+  std::set<Rung> only{};
+  std::set<std::string> only_ids{};
+  std::string framework{};       ///< Judge this framework alone; empty for all.
+  std::set<std::string> skip{};  ///< Ids of rules whose findings and unknowns are left out.
+  std::vector<Ignore> ignores{};
+  std::string today{};  ///< "2026-11-30"; empty where no ignore ends.
 };
 
 /// Judges the machine. Pure: the same machine and catalogue give the same diagnosis.

@@ -242,10 +242,10 @@ std::optional<Rung> lowest_broken(const std::vector<Finding>& findings) {
 }
 
 std::vector<RungResult> climb(const Machine& machine, const Catalog& catalog,
-                              const Diagnosis& diagnosis, std::optional<Rung> only) {
+                              const Diagnosis& diagnosis, const std::set<Rung>& only) {
   std::vector<RungResult> rungs;
   for (const Rung rung : kAllRungs) {
-    if (only && *only != rung) {
+    if (!only.empty() && !only.contains(rung)) {
       rungs.push_back({.rung = rung, .state = RungState::kNotJudged});
       continue;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "catalog/catalog.h"
@@ -21,8 +22,8 @@ std::optional<Rung> lowest_broken(const std::vector<Finding>& findings);
 /// A rung whose probe was cut off is undecided, whatever the rules make of what it left empty.
 void doubt_what_was_cut_off(const Machine& machine, Diagnosis& diagnosis);
 
-/// All rungs, lowest first. `only` leaves out all but one.
+/// All rungs, lowest first. `only` leaves out all others, unless it is empty.
 std::vector<RungResult> climb(const Machine& machine, const Catalog& catalog,
-                              const Diagnosis& diagnosis, std::optional<Rung> only);
+                              const Diagnosis& diagnosis, const std::set<Rung>& only);
 
 }  // namespace gpuwright

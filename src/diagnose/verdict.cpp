@@ -46,6 +46,12 @@ std::string gpus_used(const Machine& machine, const Catalog& catalog) {
          counted_names(names) + ")";
 }
 
+// "; 2 ignored", so that "all right" never hides what somebody decided to live with.
+std::string ignored(const Diagnosis& diagnosis) {
+  const auto count = diagnosis.ignored.size();
+  return count == 0 ? "" : "; " + std::to_string(count) + " ignored";
+}
+
 // "; 2 warnings", for a verdict that has not named them.
 std::string warnings(const Diagnosis& diagnosis) {
   const auto count =
@@ -75,7 +81,7 @@ std::string capitalised(std::string text) {
 std::string right_verdict(const Machine& machine, const Catalog& catalog,
                           const Diagnosis& diagnosis) {
   const auto text = answers(machine, catalog, diagnosis);
-  if (!text.empty()) return "All right: " + text + warnings(diagnosis) + ".";
+  if (!text.empty()) return "All right: " + text + warnings(diagnosis) + ignored(diagnosis) + ".";
   const auto names = gpu_names(machine, catalog);
   std::string verdict = "All right up to CUDA" + (names.empty() ? "" : ": " + names);
   if (machine.driver.module_version.is_known())
@@ -83,7 +89,7 @@ std::string right_verdict(const Machine& machine, const Catalog& catalog,
   verdict += machine.python.interpreter.is_known()
                  ? "; no deep-learning framework is in " + machine.python.interpreter->path
                  : "; no Python environment was examined";
-  return verdict + warnings(diagnosis) + ".";
+  return verdict + warnings(diagnosis) + ignored(diagnosis) + ".";
 }
 
 std::string problem_verdict(const Machine& machine, const Catalog& catalog,

@@ -51,6 +51,13 @@ Json to_json(const Finding& finding) {
           {"certainty", name_of(finding.certainty)}};
 }
 
+Json to_json(const IgnoredFinding& ignored) {
+  return {{"finding", to_json(ignored.finding)},
+          {"reason", ignored.ignore.reason},
+          {"until", text_or_null(ignored.ignore.until)},
+          {"place", ignored.ignore.place}};
+}
+
 Json to_json(const ResolvedLibrary& library) {
   return {{"name", library.name},
           {"role", library.role},
@@ -101,7 +108,8 @@ Json report_json(const Machine& machine, const Catalog&, const Diagnosis& diagno
               {"rungs", Json::array()},
               {"frameworks", Json::array()},
               {"findings", Json::array()},
-              {"undecided", Json::array()}};
+              {"undecided", Json::array()},
+              {"ignored", Json::array()}};
   // Where nothing was run there is nothing to say about it.
   if (machine.run != Run{}) out["run"] = snapshot_to_json(machine).at("machine").at("run");
   for (const auto& rung : diagnosis.rungs) out["rungs"].push_back(to_json(rung));
@@ -110,6 +118,7 @@ Json report_json(const Machine& machine, const Catalog&, const Diagnosis& diagno
   for (const auto& finding : diagnosis.findings) out["findings"].push_back(to_json(finding));
   for (const auto& undecision : diagnosis.undecided)
     out["undecided"].push_back(to_json(undecision));
+  for (const auto& ignored : diagnosis.ignored) out["ignored"].push_back(to_json(ignored));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "report/libraries.h"
 #include "report/names.h"
 #include "report/report.h"
+#include "report/wording.h"
 
 // The report for people. The order is that of reading at two in the morning: what is the matter,
 // where on the ladder, what does it mean for my framework, what do I type; everything else after.
@@ -65,25 +66,6 @@ void write_ladder(Page& page, const std::vector<RungResult>& rungs) {
 
 // ------------------------------------------------------------------ framework answers
 
-// Up to two GPUs fit a sentence; more are counted in it and listed below.
-std::string gpus_sentence(const std::vector<std::string>& gpus) {
-  if (gpus.size() == 1) return "will use GPU " + gpus[0];
-  if (gpus.size() == 2) return "will use GPU " + gpus[0] + " and GPU " + gpus[1];
-  return "will use " + std::to_string(gpus.size()) + " GPUs";
-}
-
-std::string answer_sentence(const FrameworkAnswer& answer) {
-  switch (answer.answer) {
-    case Answer::kUses:
-      return gpus_sentence(answer.gpus);
-    case Answer::kDoesNot:
-      return "will not use the GPU: " + answer.because;
-    case Answer::kCannotTell:
-      break;
-  }
-  return "cannot tell: " + answer.because;
-}
-
 Tint tint_of(Answer answer) {
   if (answer == Answer::kUses) return Tint::kGood;
   return answer == Answer::kDoesNot ? Tint::kBad : Tint::kDoubt;
@@ -105,35 +87,12 @@ void write_answer(Page& page, const FrameworkAnswer& answer, const TextStyle& st
 
 // --------------------------------------------------------------------------- findings
 
-std::string headline(const Finding& finding) {
-  const bool said = lower(finding.statement).find(lower(finding.subject)) != std::string::npos;
-  return said ? finding.statement : finding.subject + ": " + finding.statement;
-}
-
-const char* meaning_of(Certainty certainty) {
-  switch (certainty) {
-    case Certainty::kProven:
-      return "follows from what was read";
-    case Certainty::kLikely:
-      return "the symptom is seen, the cause inferred";
-    case Certainty::kPossible:
-      break;
-  }
-  return "one of several causes that fit";
-}
-
-std::string with_source(const Evidence& evidence) {
-  return evidence.source.empty() ? evidence.text : evidence.text + " (" + evidence.source + ")";
-}
-
 void write_evidence(Page& page, const std::vector<Evidence>& evidence) {
   for (const auto& item : evidence) page.paragraph("    - ", with_source(item));
 }
 
 void write_step(Page& page, const FixStep& step, std::size_t number, bool consequences) {
-  const std::string root = step.needs_root ? " (needs root)" : "";
-  const std::string what = step.text.empty() && !step.command.empty() ? "run" : step.text;
-  page.paragraph("    " + std::to_string(number) + ". ", what + root);
+  page.paragraph("    " + std::to_string(number) + ". ", text_of(step));
   for (const auto line : lines(step.command)) page.verbatim("         ", line, Tint::kBold);
   if (!consequences) return;
   if (!step.changes.empty()) page.paragraph("       changes: ", step.changes);
@@ -202,6 +161,18 @@ void write_findings(Page& page, const std::vector<Finding>& findings, const Text
   write_group(page, "also wrong", errors, Tint::kBad, style);
   write_group(page, "warnings", warnings, Tint::kDoubt, style);
   write_group(page, "worth knowing", notes, Tint::kPlain, style);
+}
+
+void write_ignored(Page& page, const Diagnosis& diagnosis) {
+  if (diagnosis.ignored.empty() && diagnosis.expired.empty()) return;
+  page.gap();
+  page.paragraph("ignored", "", Tint::kFaint);
+  for (const auto& [finding, ignore] : diagnosis.ignored)
+    page.paragraph("  - ", headline(finding) + " [" + finding.id + "]: " + reason_of(ignore),
+                   Tint::kFaint, Tint::kFaint);
+  for (const auto& ignore : diagnosis.expired)
+    page.paragraph("  - ",
+                   "no more: " + ignore.id + ", until " + ignore.until + " (" + ignore.place + ")");
 }
 
 // One unreadable file leaves many questions open, so each missing fact is told once.
@@ -277,6 +248,7 @@ std::string report_text(const Machine& machine, const Catalog&, const Diagnosis&
   if (!diagnosis.frameworks.empty()) page.gap();
   for (const auto& answer : diagnosis.frameworks) write_answer(page, answer, style);
   write_findings(page, diagnosis.findings, style);
+  write_ignored(page, diagnosis);
   write_unread(page, machine, diagnosis.undecided);
   if (style.libraries) write_libraries(page, machine.frameworks);
   if (style.all) write_facts(page, machine);

@@ -120,7 +120,7 @@ TEST(Diagnose, TellsOneFactThatLeavesManyRulesOpenOnce) {
 
 TEST(DiagnoseOnly, ReportsOneRungInTheLightOfThoseBelow) {
   DiagnoseOptions options;
-  options.only = Rung::kCuda;
+  options.only = {Rung::kCuda};
   const auto diagnosis = diagnosis_of(machine_without_module(), options);
   EXPECT_TRUE(diagnosis.findings.empty());
   EXPECT_EQ(rung_of(diagnosis, Rung::kCuda).state, RungState::kFollows);
