@@ -242,6 +242,10 @@ Verdict has_wheels(const Machine& machine, const Catalog& catalog) {
   if (!series || !python.is_known() || python->chosen_by == "PATH" || !machine.frameworks.empty() ||
       !has_gpu(machine))
     return NotApplicable{};
+  // Who has one elsewhere asks about that one.
+  if (std::ranges::any_of(machine.python.others,
+                          [](const auto& other) { return !other.frameworks.empty(); }))
+    return NotApplicable{};
   const auto newest = catalog.tensorflow(catalog.newest_tensorflow());
   if (!newest || !newest->python_min || !newest->python_max) return NotApplicable{};
   const bool too_new = *series > *newest->python_max;
