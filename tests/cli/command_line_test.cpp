@@ -78,6 +78,84 @@ TEST_F(CommandLine, JsonKeepsToItsSchema) {
   }
 }
 
+TEST_F(CommandLine, ListsRulesThatOnlyAndSkipTake) {
+  const auto listed = [](std::vector<std::string> options) {
+    options.insert(options.begin(), {"check", "--list", "--format", "json"});
+    std::vector<std::string> ids;
+    for (const auto& rule : Json::parse(run_program(options).out)) ids.push_back(rule["id"]);
+    return ids;
+  };
+  const auto all = listed({});
+  EXPECT_GT(all.size(), 50u);
+  EXPECT_EQ(listed({"--skip", all[0]}).size(), all.size() - 1);
+  EXPECT_EQ(listed({"--only", all[0] + "," + all[1]}), (std::vector{all[0], all[1]}));
+  EXPECT_EQ(listed({"--only", all[0], "--only", all[1]}), (std::vector{all[0], all[1]}));
+}
+
+TEST_F(CommandLine, ASkippedRuleCountsForNothing) {
+  EXPECT_EQ(check({"--only", "hardware.no-gpu"}).status, 1);
+  EXPECT_EQ(check({"--only", "hardware", "--skip", "hardware.no-gpu"}).status, 0);
+}
+
+TEST_F(CommandLine, AnIgnoredFindingIsToldAndCountsForNothing) {
+  const TempDirectory place;
+  place.write("ignore", "# why\nhardware.no-gpu until=9999-12-31 a login node\n");
+  const std::vector<std::string> options = {"--only", "hardware", "--ignore", place / "ignore"};
+  const ProgramRun run = check(options);
+  EXPECT_EQ(run.status, 0) << run.out;
+  EXPECT_NE(run.out.find("[hardware.no-gpu]: a login node (until 9999-12-31, "), std::string::npos)
+      << run.out;
+  auto json = options;
+  json.insert(json.end(), {"--format", "json"});
+  const Json report = Json::parse(check(json).out);
+  EXPECT_EQ(schema_error(report, load_schema("check.schema.json")), "");
+  ASSERT_EQ(report["ignored"].size(), 1u);
+  EXPECT_EQ(report["ignored"][0]["finding"]["id"], "hardware.no-gpu");
+  EXPECT_EQ(report["findings"].size(), 0u);
+}
+
+TEST_F(CommandLine, AnIgnoreWhoseDayHasPassedCountsNoMore) {
+  const TempDirectory place;
+  place.write("ignore", "hardware.no-gpu until=2000-01-01 a login node\n");
+  const ProgramRun run = check({"--only", "hardware", "--ignore", place / "ignore"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.out.find("no more: hardware.no-gpu, until 2000-01-01"), std::string::npos)
+      << run.out;
+}
+
+TEST_F(CommandLine, NagiosHasItsOwnStatuses) {
+  const ProgramRun run = check({"--format", "nagios"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_TRUE(run.out.starts_with("GPUWRIGHT CRITICAL - ")) << run.out;
+  const ProgramRun unknown = run_program({"check", "--from", "/no/such", "--format", "nagios"});
+  EXPECT_EQ(unknown.status, 3);
+  EXPECT_EQ(unknown.out, "GPUWRIGHT UNKNOWN - /no/such: No such file or directory\n");
+}
+
+TEST_F(CommandLine, EnvironComesFromAFileAlone) {
+  const TempDirectory place;
+  place.write("env", "CUDA_VISIBLE_DEVICES=7\n");
+  const ProgramRun run = check({"--all", "--environ", place / "env"});
+  EXPECT_NE(run.out.find("host.environment_of"), std::string::npos);
+  EXPECT_NE(run.out.find("file " + (place / "env")), std::string::npos) << run.out;
+  EXPECT_EQ(check({"--environ", place / "env", "--sudo"}).status, 2);
+}
+
+TEST_F(CommandLine, DiffIsZeroForTheSameAndOneForOthers) {
+  const TempDirectory place;
+  place.write("a.json", snapshot().out);
+  tree_.write("proc/sys/kernel/osrelease", "6.1.0-99-amd64\n");
+  place.write("b.json", snapshot().out);
+  EXPECT_EQ(run_program({"diff", place / "a.json", place / "a.json"}).status, 0);
+  const ProgramRun run = run_program({"diff", place / "a.json", place / "b.json"});
+  EXPECT_EQ(run.status, 1);
+  EXPECT_NE(run.out.find("host.kernel_release: 6.1.0-27-amd64 -> 6.1.0-99-amd64"),
+            std::string::npos)
+      << run.out;
+  EXPECT_EQ(run_program({"diff"}).status, 2);
+  EXPECT_EQ(run_program({"diff", place / "a.json", place / "none.json"}).status, 2);
+}
+
 TEST_F(CommandLine, SnapshotKeepsToItsSchema) {
   const ProgramRun run = snapshot();
   EXPECT_EQ(run.status, 0) << run.err;
@@ -221,6 +299,31 @@ TEST(Completion, OffersOptionsAndTheirChoices) {
   const ProgramRun run = run_words({"bash", "-c", script});
   EXPECT_EQ(run.err, "");
   EXPECT_TRUE(run.out.starts_with("check\n--libraries\njson\nhardware.no-gpu")) << run.out;
+}
+
+TEST(Completion, IsAScriptThatItsShellTakes) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const TempDirectory place;
+    place.write("script", run_program({"completion", shell}).out);
+    const ProgramRun run = run_words({shell, "-n", place / "script"});
+    if (run.status == 127) continue;  // that shell is not on this machine
+    EXPECT_EQ(run.status, 0) << shell << "\n" << run.err;
+  }
+}
+
+TEST(Man, HasAPageForEveryCommandThatNamesAllOptions) {
+  const std::string overview = run_program({"man"}).out;
+  for (const auto& command : cli::commands()) {
+    EXPECT_NE(overview.find(std::string("gpuwright\\-") + command.name), std::string::npos);
+    const ProgramRun run = run_program({"man", command.name});
+    EXPECT_TRUE(run.out.starts_with(".TH ")) << run.out;
+    std::string plain;
+    for (const char c : run.out)
+      if (c != '\\') plain += c;
+    for (const auto& option : command.options)
+      EXPECT_NE(plain.find(option.name), std::string::npos) << option.name;
+  }
+  EXPECT_EQ(run_program({"man", "nothing"}).status, 2);
 }
 
 }  // namespace
