@@ -172,7 +172,8 @@ void parse_sudoers(std::string_view text, SudoDefaults& defaults) {
       defaults.secure_path = value();
     if (setting.starts_with("env_keep") && setting.find('=') != std::string_view::npos) {
       if (setting.find("+=") == std::string_view::npos) defaults.env_keep.clear();
-      for (const auto name : words(value())) defaults.env_keep.emplace_back(name);
+      const std::string names = value();
+      for (const auto name : words(names)) defaults.env_keep.emplace_back(name);
     }
   }
 }

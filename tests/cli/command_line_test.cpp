@@ -295,7 +295,7 @@ TEST(Completion, OffersOptionsAndTheirChoices) {
       "source <(gpuwright completion bash)\n"
       "ask() { COMP_WORDS=(gpuwright \"$@\"); COMP_CWORD=$#; COMPREPLY=(); _gpuwright;"
       " echo \"${COMPREPLY[*]}\"; }\n"
-      "ask ch; ask check --lib; ask check --format j; ask help hardware.no\n";
+      "ask ch; ask check --lib; ask check --format js; ask help hardware.no\n";
   const ProgramRun run = run_words({"bash", "-c", script});
   EXPECT_EQ(run.err, "");
   EXPECT_TRUE(run.out.starts_with("check\n--libraries\njson\nhardware.no-gpu")) << run.out;

@@ -34,7 +34,7 @@ TEST(Diff, KnowsItemsOfListsByNameAndNotByNumber) {
   const auto distribution = [](const char* name, const char* version) {
     Distribution one;
     one.name = name;
-    one.version = Fact<Version>::known(Version::of(version), "METADATA");
+    one.version = version;
     return one;
   };
   before.machine.python.distributions = {distribution("numpy", "1.26"), distribution("torch", "2")};
@@ -46,8 +46,8 @@ TEST(Diff, KnowsItemsOfListsByNameAndNotByNumber) {
 
 TEST(Diff, LeavesOutWhatAlwaysDiffers) {
   Judged before, after;
-  before.machine.host.clock = Fact<Clock>::known({.now_s = 1, .newest_file = "x"}, "clock");
-  after.machine.host.clock = Fact<Clock>::known({.now_s = 2, .newest_file = "x"}, "clock");
+  before.machine.host.clock = Fact<Clock>::known(Clock{1, 1, "x", {}}, "clock");
+  after.machine.host.clock = Fact<Clock>::known(Clock{2, 1, "x", {}}, "clock");
   EXPECT_TRUE(compare(before, after, false).same());
   EXPECT_FALSE(compare(before, after, true).same());
 }
