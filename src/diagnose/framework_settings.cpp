@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <charconv>
 
 #include "base/text.h"
 #include "diagnose/fix.h"
@@ -40,12 +40,14 @@ struct Refusal {
   FixStep fix;
 };
 
-// Python's float(): what is left after a number must be blank.
+// Python's float(): what is left after a number must be blank. from_chars takes no leading '+'.
 bool is_number(const std::string& text) {
-  const std::string trimmed(trim(text));
-  char* end = nullptr;
-  std::strtod(trimmed.c_str(), &end);
-  return !trimmed.empty() && end != trimmed.c_str() && *end == '\0';
+  auto trimmed = trim(text);
+  if (trimmed.starts_with('+')) trimmed.remove_prefix(1);
+  double value = 0;
+  const auto end = trimmed.data() + trimmed.size();
+  const auto [rest, error] = std::from_chars(trimmed.data(), end, value);
+  return error == std::errc() && rest == end;
 }
 
 // generate_pjrt_gpu_plugin_options of jaxlib/xla_client.py: ValueError at the first device query.
