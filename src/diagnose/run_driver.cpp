@@ -375,6 +375,10 @@ Verdict nvml_starts(const Machine& machine, const Catalog&) {
 
 // ---------------------------------------------------------------------------- how many GPUs
 
+std::string counted(std::size_t gpus) {
+  return std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
+}
+
 // CUDA leaves out a GPU that does not start, without a word.
 Verdict sees_all_gpus(const Machine& machine, const Catalog&) {
   const auto& driver = machine.run.driver;
@@ -390,8 +394,8 @@ Verdict sees_all_gpus(const Machine& machine, const Catalog&) {
   if (seen == expected) return Fine{};
   Finding finding;
   finding.severity = seen < expected ? Severity::kWarning : Severity::kInfo;
-  finding.statement = "CUDA sees " + std::to_string(seen) + " of the " + std::to_string(expected) +
-                      " GPUs that the files of the driver promise";
+  finding.statement = "CUDA sees " + counted(seen) + ", and the files of the driver promise " +
+                      std::to_string(expected);
   finding.evidence = {{"CUDA's devices: " + fact_text(driver->devices), driver->path}};
   for (const auto& gpu : reachable.gpus)
     finding.evidence.push_back({"GPU of the driver: " + gpu.address + " " + gpu.model.value_or(""),

@@ -1,57 +1,15 @@
+#include "diagnose/run_framework.h"
+
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
-#include "diagnose/diagnose.h"
 #include "diagnose/fix.h"
-#include "diagnose/framework_rule.h"
-#include "diagnose/run_answer.h"
 
 // What a framework did under `check --run` against what was predicted. The prediction is the
 // diagnosis of the same machine without what its frameworks did.
 
 namespace gpuwright {
 namespace {
-
-struct Predicted {
-  Diagnosis diagnosis;
-  const FrameworkAnswer* answer_of(const Framework& framework) const {
-    for (const auto& answer : diagnosis.frameworks)
-      if (answer.framework == framework.name) return &answer;
-    return nullptr;
-  }
-};
-
-Predicted predict(const Machine& machine, const Catalog& catalog) {
-  Machine before = machine;
-  before.run.frameworks.clear();
-  return {diagnose(before, catalog)};
-}
-
-/// Asks `judge(framework, its run)` about each framework that was run.
-template <class Judge>
-Verdict each_run(const Machine& machine, Judge judge) {
-  if (machine.run.frameworks.empty()) return NotApplicable{};
-  return each_framework(machine, [&](const Framework& framework) -> Verdict {
-    const FrameworkRun* run = run_of(machine, framework);
-    if (run == nullptr) return NotApplicable{};
-    return judge(framework, *run);
-  });
-}
-
-Evidence result_of(const Machine& machine, const FrameworkRun& run) {
-  const auto& python = machine.python.interpreter;
-  return {
-      "when run: " + printable(run.result) + (run.error.empty() ? "" : ", " + printable(run.error)),
-      python.is_known() ? python->path : ""};
-}
-
-// The lines of standard error that came first: later ones are consequences.
-void add_messages(const FrameworkRun& run, Finding& finding) {
-  constexpr std::size_t kMost = 4;
-  for (std::size_t i = 0; i < run.messages.size() && i < kMost; ++i)
-    finding.evidence.push_back({printable(run.messages[i]), "standard error of " + run.framework});
-}
 
 std::string what_was_predicted(const FrameworkAnswer& answer) {
   switch (answer.answer) {
@@ -71,108 +29,6 @@ FixStep report_the_difference(const char* what) {
           .text = std::string(what) + ": a report with this file helps to mend the prediction",
           .changes = "writes machine.json",
           .undo = "rm machine.json"};
-}
-
-// -------------------------------------------------------------------------------- the import
-
-// Faults of a framework that an import does not notice. Every other one, of whatever rung above
-// cuda, is taken to explain an import that fails.
-constexpr std::array<std::string_view, 12> kLeaveTheImport = {"framework.cpu-build",
-                                                              "framework.devices-hidden",
-                                                              "framework.platform-forced",
-                                                              "framework.driver-library-not-found",
-                                                              "framework.driver-library-differs",
-                                                              "framework.driver-too-old",
-                                                              "framework.nvml-missing",
-                                                              "framework.libraries-missing",
-                                                              "framework.no-code-for-gpu",
-                                                              "framework.only-ptx-for-gpu",
-                                                              "framework.plugin-version",
-                                                              "framework.cudnn-too-old"};
-
-bool import_was_doubted(const Framework& framework, const Diagnosis& predicted) {
-  if (!framework.import_problems.empty()) return true;
-  return std::any_of(
-      predicted.findings.begin(), predicted.findings.end(), [&](const Finding& finding) {
-        const bool concerns = finding.subject.empty() || finding.subject == label_of(framework);
-        const bool above = finding.rung == Rung::kPython || finding.rung == Rung::kLibraries ||
-                           finding.rung == Rung::kFramework;
-        return finding.severity == Severity::kError && concerns && above &&
-               std::find(kLeaveTheImport.begin(), kLeaveTheImport.end(), finding.id) ==
-                   kLeaveTheImport.end();
-      });
-}
-
-/// Kinds of import errors by their text.
-struct ImportFault {
-  const char* mark;
-  const char* cause;
-  const char* fix;  ///< What follows "pip"; empty: install the framework anew.
-};
-constexpr ImportFault kImportFaults[] = {
-    {"SIGILL",
-     "the build uses instructions that this CPU, or what the virtual machine shows of it, does not "
-     "have",
-     ""},
-    {"No module named", "a package that it imports is not installed in this environment", ""},
-    {"NumPy 1.x", "it was built for NumPy 1 and NumPy 2 is installed", "install 'numpy<2'"},
-    {"_ARRAY_API", "it was built for another major version of NumPy", "install 'numpy<2'"},
-    {"numpy.core.multiarray", "NumPy is broken or of a version that it was not built for",
-     "install --force-reinstall numpy"},
-    {"GLIBCXX_", "it needs a newer libstdc++.so.6 than the one this process maps", ""},
-    {"GLIBC_", "it needs a newer C library than this distribution has", ""},
-    {"cannot open shared object file", "a library that it is linked against is not found", ""},
-    {"undefined symbol", "one of its libraries is of another version than it was built with", ""},
-    {"circular import", "a file of the same name hides a module, or the installation is half", ""},
-    {"Protobuf", "protobuf is of a version that it does not go with", "check"},
-    {"Descriptors cannot be created", "protobuf is too new for it", "check"},
-};
-
-bool failed_in_import(const FrameworkRun& run) {
-  if (run.result.starts_with("no answer")) return false;
-  return run.result == "import failed" || run.result.find(" in import ") != std::string::npos ||
-         run.result.starts_with("cannot be started") || run.result.starts_with("ended with");
-}
-
-Finding import_failed(const Machine& machine, const Framework& framework, const FrameworkRun& run) {
-  Finding finding;
-  const std::string text = run.error.empty() ? run.result : run.error;
-  finding.statement =
-      title(framework) + " could not be imported when it was run: " + printable(text);
-  finding.evidence = {result_of(machine, run),
-                      {"predicted: all objects of the import load", framework.location}};
-  add_messages(run, finding);
-  const std::string all = run.result + "\n" + run.error;
-  const auto* fault =
-      std::find_if(std::begin(kImportFaults), std::end(kImportFaults),
-                   [&](const auto& row) { return all.find(row.mark) != std::string::npos; });
-  const bool known = fault != std::end(kImportFaults);
-  finding.cause = known ? fault->cause
-                        : "something in the environment that files alone do not show: a hook of "
-                          "site-packages, a half installed package, a package of another version";
-  const std::string name = framework.distribution.empty() ? framework.name : framework.distribution;
-  const std::string arguments =
-      known && *fault->fix != '\0' ? fault->fix : "install --force-reinstall " + shell_word(name);
-  if (all.find("SIGILL") != std::string::npos)
-    finding.evidence.push_back(cite("CPU", machine.host.cpu_model));
-  finding.fix = {
-      user_step(shell_word(machine.python.interpreter.is_known() ? machine.python.interpreter->path
-                                                                 : "python3") +
-                    " -X faulthandler -c 'import " + framework.name + "'",
-                "shows the whole traceback", "nothing", "none needed"),
-      environment_step(pip(machine) + " " + arguments, "mends the environment")};
-  finding.certainty = known ? Certainty::kLikely : Certainty::kPossible;
-  return finding;
-}
-
-Verdict import_succeeds(const Machine& machine, const Catalog& catalog) {
-  if (machine.run.frameworks.empty()) return NotApplicable{};
-  const Predicted predicted = predict(machine, catalog);
-  return each_run(machine, [&](const Framework& framework, const FrameworkRun& run) -> Verdict {
-    if (!failed_in_import(run)) return Fine{};
-    if (import_was_doubted(framework, predicted.diagnosis)) return Fine{};
-    return import_failed(machine, framework, run);
-  });
 }
 
 // ---------------------------------------------------------------------------------- no answer
@@ -218,14 +74,12 @@ Finding saw_none(const Machine& machine, const Framework& framework, const Frame
                               : framework.name == "jax"
                                   ? "JAX_DEBUG_LOG_MODULES=jax._src.xla_bridge "
                                   : "";
-  const std::string python =
-      machine.python.interpreter.is_known() ? machine.python.interpreter->path : "python3";
   const std::string question =
       framework.name == "tensorflow"
           ? "import tensorflow as tf; print(tf.config.list_physical_devices(\"GPU\"))"
       : framework.name == "torch" ? "import torch; torch.cuda.init()"
                                   : "import jax; print(jax.devices(\"cuda\"))";
-  finding.fix = {user_step(verbose + shell_word(python) + " -c '" + question + "'",
+  finding.fix = {user_step(verbose + python_word(machine) + " -c '" + question + "'",
                            "says what it does, step by step", "nothing", "none needed"),
                  report_the_difference("when the cause is found")};
   finding.certainty = Certainty::kLikely;
@@ -278,9 +132,9 @@ bool count_was_predicted(const Machine& machine, const FrameworkAnswer& predicte
 
 Verdict runs_as_predicted(const Machine& machine, const Catalog& catalog) {
   if (machine.run.frameworks.empty()) return NotApplicable{};
-  const Predicted predicted = predict(machine, catalog);
+  const Diagnosis predicted = predict(machine, catalog);
   return each_run(machine, [&](const Framework& framework, const FrameworkRun& run) -> Verdict {
-    const FrameworkAnswer* answer = predicted.answer_of(framework);
+    const FrameworkAnswer* answer = answer_of(predicted, framework);
     if (answer == nullptr || run.result != "imported" || !run.devices.is_known())
       return NotApplicable{};
     if (run.devices->empty())
@@ -358,12 +212,12 @@ Finding work_failed(const Machine& machine, const Framework& framework, const Fr
 
 Verdict work_succeeds(const Machine& machine, const Catalog& catalog) {
   if (machine.run.frameworks.empty()) return NotApplicable{};
-  const Predicted predicted = predict(machine, catalog);
+  const Diagnosis predicted = predict(machine, catalog);
   return each_run(machine, [&](const Framework& framework, const FrameworkRun& run) -> Verdict {
     const bool failed = run.matmul.is_known() && run.matmul->starts_with("failed");
     if (!failed && !died_at_work(run))
       return run.matmul.is_known() ? Verdict(Fine{}) : NotApplicable{};
-    const FrameworkAnswer* answer = predicted.answer_of(framework);
+    const FrameworkAnswer* answer = answer_of(predicted, framework);
     if (answer != nullptr && answer->answer == Answer::kDoesNot) return Fine{};
     return work_failed(machine, framework, run);
   });
@@ -455,6 +309,36 @@ constexpr Rule kRules[] = {
 };
 
 }  // namespace
+
+Diagnosis predict(const Machine& machine, const Catalog& catalog) {
+  Machine before = machine;
+  before.run.frameworks.clear();
+  return diagnose(before, catalog);
+}
+
+const FrameworkAnswer* answer_of(const Diagnosis& predicted, const Framework& framework) {
+  for (const auto& answer : predicted.frameworks)
+    if (answer.framework == framework.name) return &answer;
+  return nullptr;
+}
+
+Evidence result_of(const Machine& machine, const FrameworkRun& run) {
+  const auto& python = machine.python.interpreter;
+  return {
+      "when run: " + printable(run.result) + (run.error.empty() ? "" : ", " + printable(run.error)),
+      python.is_known() ? python->path : ""};
+}
+
+void add_messages(const FrameworkRun& run, Finding& finding) {
+  constexpr std::size_t kMost = 4;
+  for (std::size_t i = 0; i < run.messages.size() && i < kMost; ++i)
+    finding.evidence.push_back({printable(run.messages[i]), "standard error of " + run.framework});
+}
+
+std::string python_word(const Machine& machine) {
+  const auto& python = machine.python.interpreter;
+  return python.is_known() ? shell_word(python->path) : "python3";
+}
 
 std::span<const Rule> run_framework_rules() { return kRules; }
 
