@@ -152,7 +152,7 @@ Verdict nodes_exist(const Machine& machine, const Catalog&) {
   if (missing.empty()) return Fine{};
   if (!handed_in(setting_of(machine))) {
     const auto& helper = machine.driver.node_helper;
-    if (helper.is(true)) return Fine{};
+    if (makes_missing_nodes(machine)) return Fine{};
     if (helper.is_unknown()) return Undecided{{cite("nvidia-modprobe with setuid", helper)}};
   }
   return nodes_missing(machine, missing);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "diagnose/run_answer.h"
+#include "diagnose/setting.h"
 
 namespace gpuwright {
 namespace {
@@ -197,10 +198,12 @@ ReachableGpus reachable_gpus(const Machine& machine) {
   ReachableGpus result;
   const auto& nodes = machine.driver.nodes;
   if (!nodes.is_known()) return result;
+  // Where some are there and others are not, somebody chose.
+  const bool made = makes_missing_nodes(machine) && has_gpu_node(machine) == Tristate::kNo;
   const auto has_node = [&](std::uint64_t minor) {
-    return std::any_of(nodes->begin(), nodes->end(), [&](const auto& node) {
-      return node.path == "/dev/nvidia" + std::to_string(minor);
-    });
+    return made || std::any_of(nodes->begin(), nodes->end(), [&](const auto& node) {
+             return node.path == "/dev/nvidia" + std::to_string(minor);
+           });
   };
   if (machine.hardware.driver_gpus.is_known() && !machine.hardware.driver_gpus->empty()) {
     for (const auto& gpu : *machine.hardware.driver_gpus)

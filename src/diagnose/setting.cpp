@@ -107,4 +107,11 @@ std::vector<Evidence> log_lines(const Machine& machine,
   return found;
 }
 
+bool makes_missing_nodes(const Machine& machine) {
+  if (setting_of(machine) != Setting::kHost) return false;
+  if (machine.driver.node_helper.is(true)) return true;
+  // Root's libcuda makes nodes of modules that are there; it loads none.
+  return machine.host.uid.is(0) && has_module(machine, "nvidia_uvm") == Tristate::kYes;
+}
+
 }  // namespace gpuwright

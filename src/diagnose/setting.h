@@ -40,6 +40,11 @@ Tristate driver_installed(const Machine& machine);
 /// Whether a GPU's own node (/dev/nvidia0, not nvidiactl) is there.
 Tristate has_gpu_node(const Machine& machine);
 
+/// Whether a CUDA program of this user makes the nodes that are missing: nvidia-modprobe with the
+/// setuid bit does it for everybody, and libcuda itself for root (seen with driver 580 in a /dev
+/// without them). In a container nobody does.
+bool makes_missing_nodes(const Machine& machine);
+
 /// The module file of the running kernel that holds nvidia.ko; null when none is known.
 const ModuleFile* module_file(const Machine& machine, std::string_view kernel);
 

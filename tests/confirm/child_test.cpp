@@ -74,7 +74,10 @@ TEST(DriverChild, AFileThatIsNoLibraryCannotBeLoaded) {
 }
 
 TEST(DriverChild, HasSaidWhereItDied) {
-  const ChildEnd end = run_part("driver", fake("cuda_new.so"), {{"FAKE_INIT", "crash"}});
+  const ChildEnd end = run_part("driver", fake("cuda_new.so"),
+                                {{"FAKE_INIT", "crash"},
+                                 {"ASAN_OPTIONS", "handle_segv=0"},
+                                 {"TSAN_OPTIONS", "handle_segv=0"}});
   EXPECT_EQ(end.kind, ChildEnd::Kind::kSignalled);
   EXPECT_EQ(parse_told(end.out, "M").last_call, "cuInit");
 }
