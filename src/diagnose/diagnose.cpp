@@ -4,6 +4,7 @@
 
 #include "diagnose/framework.h"
 #include "diagnose/ladder.h"
+#include "diagnose/text.h"
 #include "diagnose/verdict.h"
 
 namespace gpuwright {
@@ -19,7 +20,8 @@ class Judge {
       : machine_(machine), catalog_(catalog), diagnosis_(diagnosis) {}
 
   void judge(Rung rung, const Rule& rule) {
-    if (chain_is_broken_ && rule.standing == Standing::kLink && depends_on_chain(rung)) return;
+    if (broken_ && *broken_ <= rung && rule.standing == Standing::kLink && depends_on_chain(rung))
+      return;
     Verdict verdict = rule.judge(machine_, catalog_);
     if (const auto* undecided = std::get_if<Undecided>(&verdict)) {
       if (rule.standing != Standing::kAdvice) add(rung, rule, *undecided);
@@ -31,7 +33,7 @@ class Judge {
   }
 
  private:
-  static bool depends_on_chain(Rung rung) { return carries(rung) || rung == Rung::kFramework; }
+  static bool depends_on_chain(Rung rung) { return carries(rung) || rung >= Rung::kFramework; }
 
   // What one fact leaves open is told once, at the lowest rule that asked for it.
   void add(Rung rung, const Rule& rule, const Undecided& undecided) {
@@ -43,20 +45,36 @@ class Judge {
   void add(Rung rung, const Rule& rule, Finding finding) {
     finding.id = rule.id;
     finding.rung = rung;
-    if (finding.severity == Severity::kError && carries(rung)) chain_is_broken_ = true;
+    if (finding.severity == Severity::kError && carries(rung) && (!broken_ || rung < *broken_))
+      broken_ = rung;
+    if (auto* known = find(finding)) return merge(*known, finding);
     diagnosis_.findings.push_back(std::move(finding));
+  }
+
+  // A fault that facts and lines of a log tell alike is one fault.
+  Finding* find(const Finding& finding) {
+    for (auto& known : diagnosis_.findings)
+      if (known.id == finding.id && known.subject == finding.subject) return &known;
+    return nullptr;
+  }
+  static void merge(Finding& known, const Finding& again) {
+    for (const auto& evidence : again.evidence)
+      if (std::find(known.evidence.begin(), known.evidence.end(), evidence) == known.evidence.end())
+        known.evidence.push_back(evidence);
   }
 
   const Machine& machine_;
   const Catalog& catalog_;
   Diagnosis& diagnosis_;
-  bool chain_is_broken_ = false;
+  std::optional<Rung> broken_;  ///< The lowest rung with an error.
 };
 
 void judge_all(const Machine& machine, const Catalog& catalog, Diagnosis& diagnosis) {
   Judge judge(machine, catalog, diagnosis);
-  for (const auto& table : all_rules())
+  for (const auto& table : all_rules()) {
+    if (table.log && machine.events.empty()) continue;
     for (const auto& rule : table.rules) judge.judge(table.rung, rule);
+  }
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& a, const Finding& b) {
                      return a.rung != b.rung ? a.rung < b.rung : a.severity < b.severity;
@@ -111,6 +129,7 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const Diagnos
   if (!options.framework.empty()) return diagnose_one_framework(machine, catalog, options);
   Diagnosis diagnosis;
   judge_all(machine, catalog, diagnosis);
+  if (options.text_alone) return finish_text(machine, std::move(diagnosis));
   forget_unknowns_above_errors(diagnosis);
   doubt_answers(diagnosis);
   diagnosis.rungs = climb(machine, catalog, diagnosis, options.only);

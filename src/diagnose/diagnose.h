@@ -64,6 +64,9 @@ struct DiagnoseOptions {
   /// told from a cause.
   std::optional<Rung> only;
   std::string framework;  ///< Judge this framework alone; empty for all.
+  /// The machine is known from a text alone: facts that it does not tell leave nothing open, and no
+  /// rung is said to be right.
+  bool text_alone = false;
 };
 
 /// Judges the machine. Pure: the same machine and catalogue give the same diagnosis.
@@ -74,6 +77,7 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog,
 struct RungRules {
   Rung rung;
   std::span<const Rule> rules;
+  bool log = false;  ///< About lines of text: judged where there are any.
 };
 /// All tables, lowest rung first; a rung may have several.
 std::vector<RungRules> all_rules();

@@ -97,6 +97,16 @@ std::vector<RungRules> all_rules() {
       {Rung::kFramework, framework_package_rules()},
       {Rung::kFramework, framework_setting_rules()},
       {Rung::kFramework, run_framework_rules()},
+      {Rung::kHost, log_host_rules(), true},
+      {Rung::kHardware, log_hardware_rules(), true},
+      {Rung::kDriver, log_driver_rules(), true},
+      {Rung::kDriver, log_container_rules(), true},
+      {Rung::kCuda, log_cuda_rules(), true},
+      {Rung::kLibraries, log_library_rules(), true},
+      {Rung::kPython, log_python_rules(), true},
+      {Rung::kFramework, log_framework_rules(), true},
+      {Rung::kWork, log_work_rules(), true},
+      {Rung::kSpeed, log_speed_rules(), true},
   };
 }
 

@@ -93,4 +93,18 @@ std::span<const Rule> framework_package_rules();
 std::span<const Rule> framework_setting_rules();
 std::span<const Rule> run_framework_rules();  ///< Rung framework.
 
+/// Rules about lines of logs and pasted output (machine.events). They may share an id with a rule
+/// about facts: the same fault seen through another door.
+std::span<const Rule> log_host_rules();
+std::span<const Rule> log_hardware_rules();
+std::span<const Rule> log_driver_rules();
+std::span<const Rule>
+log_container_rules();  ///< Rung driver: what keeps the GPU out of a container.
+std::span<const Rule> log_cuda_rules();
+std::span<const Rule> log_library_rules();
+std::span<const Rule> log_python_rules();
+std::span<const Rule> log_framework_rules();
+std::span<const Rule> log_work_rules();  ///< Memory, asserts, collectives: the program's own run.
+std::span<const Rule> log_speed_rules();
+
 }  // namespace gpuwright

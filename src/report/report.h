@@ -26,4 +26,7 @@ std::string report_text(const Machine& machine, const Catalog& catalog, const Di
 nlohmann::ordered_json report_json(const Machine& machine, const Catalog& catalog,
                                    const Diagnosis& diagnosis);
 
+/// What a report about a machine and one about a text have in common.
+nlohmann::ordered_json diagnosis_json(const Diagnosis& diagnosis);
+
 }  // namespace gpuwright
