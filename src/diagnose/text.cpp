@@ -27,6 +27,11 @@ std::set<std::string> ids_of_log_rules() {
   return ids;
 }
 
+bool has(const Diagnosis& diagnosis, Severity severity) {
+  return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                     [&](const Finding& f) { return f.severity == severity; });
+}
+
 std::string verdict(const Machine& machine, const Diagnosis& diagnosis) {
   const auto count = [&](Severity severity) {
     return std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
@@ -60,6 +65,9 @@ Diagnosis finish_text(const Machine& machine, Diagnosis diagnosis) {
   const auto ids = ids_of_log_rules();
   std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return !ids.contains(u.id); });
   diagnosis.frameworks.clear();
+  if (has(diagnosis, Severity::kError))
+    std::erase_if(diagnosis.findings,
+                  [](const Finding& f) { return f.id == "framework.gpu-in-use"; });
   diagnosis.verdict = verdict(machine, diagnosis);
   const bool faults = std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
                                   [](const Finding& f) { return f.severity != Severity::kInfo; });

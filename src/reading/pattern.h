@@ -12,7 +12,7 @@ struct Pattern {
   const char*
       id;  ///< Kind of the event; several rows may share one (other words of other releases).
   /// Texts of which one stands in every such line, separated by '|'. They are searched for in the
-  /// whole input at once, so they have to be rare there: at least five characters, and no word that
+  /// whole input at once, so they have to be rare there: at least four characters, and no word that
   /// every second line has. Upper and lower case are not told apart.
   const char* literals;
   /// RE2. Its named groups become the values of the event. Not anchored: lines carry time stamps

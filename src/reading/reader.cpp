@@ -214,23 +214,24 @@ struct Reader::Impl {
   void read_line(std::string_view raw, std::uint64_t number, const std::vector<Target>& targets) {
     const std::string text = clean_line(raw);
     bool placed = false, trouble = false;
+    // What is known to be harmless is nothing else.
     for (const auto& target : targets) {
       if (target.kind == Target::Kind::kTrouble) trouble = true;
-      if (target.kind == Target::Kind::kNoise) {
-        if (known.noise_expressions[target.index].match(text)) {
-          add_noise(target.index, text, number);
-          placed = true;
-        }
-      } else if (target.kind == Target::Kind::kPattern) {
-        auto values = known.expressions[target.index].match(text);
-        if (!values) continue;
-        Event event;
-        event.id = known.patterns[target.index]->id;
-        event.text = text;
-        event.values = std::move(*values);
-        add_event(std::move(event), number);
-        placed = true;
-      }
+      if (target.kind != Target::Kind::kNoise) continue;
+      if (!known.noise_expressions[target.index].match(text)) continue;
+      add_noise(target.index, text, number);
+      return;
+    }
+    for (const auto& target : targets) {
+      if (target.kind != Target::Kind::kPattern) continue;
+      auto values = known.expressions[target.index].match(text);
+      if (!values) continue;
+      Event event;
+      event.id = known.patterns[target.index]->id;
+      event.text = text;
+      event.values = std::move(*values);
+      add_event(std::move(event), number);
+      placed = true;
     }
     if (trouble) ++trouble_lines;
     if (trouble && !placed && block == nullptr) add_unplaced(text, number);

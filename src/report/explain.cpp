@@ -73,7 +73,7 @@ Json to_json(const std::vector<ToldLine>& lines, bool noise) {
   Json out = Json::array();
   for (const auto& line : lines) {
     Json one = {{"line", line.source}, {"text", line.text}};
-    if (noise) one["why"] = line.why;
+    if (noise) one["why"] = "harmless: " + line.why;
     one["count"] = line.count;
     out.push_back(std::move(one));
   }

@@ -52,7 +52,7 @@ TEST(Patterns, ReadTheirExamplesInDisguise) {
 
 TEST(Patterns, HaveSelectiveLiterals) {
   const auto check = [](const char* literals) {
-    for (const auto literal : split(literals, '|')) EXPECT_GE(literal.size(), 5U) << literals;
+    for (const auto literal : split(literals, '|')) EXPECT_GE(literal.size(), 4U) << literals;
   };
   for (const auto table : tables())
     for (const auto& pattern : table) check(pattern.literals);
