@@ -95,6 +95,24 @@ Finding told_by_framework(const Event& symptom) {
   return finding;
 }
 
+// The older message says that no GPU was found and not why.
+Verdict jax_has_a_plugin(const Machine& machine) {
+  const auto* symptom = first_event(machine, "jax.no-gpu-fallback");
+  if (symptom == nullptr) return NotApplicable{};
+  if (symptom->text.find("CUDA-enabled jaxlib is not installed") != std::string::npos)
+    return told_by_framework(*symptom);
+  const auto* jaxlib = package_event(machine, "jaxlib");
+  if (jaxlib == nullptr) return Undecided{{{"pip list | grep -i jax; nvidia-smi", ""}}};
+  const bool plugin = package_event(machine, "jax-cuda12-plugin") != nullptr ||
+                      package_event(machine, "jax-cuda13-plugin") != nullptr ||
+                      package_version(machine, "jaxlib").find("cuda") != std::string::npos;
+  if (plugin) return Undecided{{{"JAX_PLATFORMS=cuda python -c 'import jax; jax.devices()'", ""}}};
+  auto finding = told_by_framework(*symptom);
+  finding.evidence.push_back(cite(*jaxlib));
+  finding.certainty = Certainty::kLikely;
+  return finding;
+}
+
 Verdict has_gpu_code(const Machine& machine, const Catalog&) {
   if (wish_for_gpu(machine) == nullptr) return NotApplicable{};
   if (const auto* package = conda_cpu_package(machine)) return conda_variant(*package, machine);

@@ -105,6 +105,7 @@ std::vector<RungRules> all_rules() {
       {Rung::kLibraries, log_library_rules(), true},
       {Rung::kPython, log_python_rules(), true},
       {Rung::kFramework, log_build_rules(), true},
+      {Rung::kFramework, log_companion_rules(), true},
       {Rung::kFramework, log_framework_rules(), true},
       {Rung::kWork, log_work_rules(), true},
       {Rung::kSpeed, log_speed_rules(), true},

@@ -104,7 +104,8 @@ std::span<const Rule> log_cuda_rules();
 std::span<const Rule> log_library_rules();
 std::span<const Rule> log_python_rules();
 std::span<const Rule> log_framework_rules();
-std::span<const Rule> log_build_rules();  ///< Rung framework.
+std::span<const Rule> log_build_rules();      ///< Rung framework.
+std::span<const Rule> log_companion_rules();  ///< Rung framework.
 std::span<const Rule> log_work_rules();  ///< Memory, asserts, collectives: the program's own run.
 std::span<const Rule> log_speed_rules();
 

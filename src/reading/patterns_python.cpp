@@ -118,6 +118,56 @@ constexpr Pattern kPatterns[] = {
      {"  File \"/home/user/.local/lib/python3.10/site-packages/tensorflow/__init__.py\", line 37, "
       "in "
       "<module>"}},
+    // ------------------------------------------------ packages of another release
+    {"companion.addons-range",
+     "Tensorflow Addons supports using",
+     R"re(Tensorflow Addons supports using Python ops for all Tensorflow versions above or equal to (?P<from>[\d.]+) and strictly below (?P<to>[\d.]+))re",
+     {"UserWarning: Tensorflow Addons supports using Python ops for all Tensorflow versions above "
+      "or equal "
+      "to 2.12.0 and strictly below 2.15.0 (nightly versions are not supported)."}},
+    {"companion.undefined-symbol",
+     "undefined symbol",
+     R"re((?P<object>\S*(?:tensorflow_text|tensorflow_io|tensorflow_addons|tensorflow_decision_forests|torchvision|torchaudio|torch_scatter|torch_sparse|torch_cluster|flash_attn\w*|xformers|bitsandbytes|detectron2|mmcv|vllm|apex)\S*\.so\S*): undefined symbol: (?P<symbol>\S+))re",
+     {"OSError: /venv/lib/python3.10/site-packages/torchaudio/lib/libtorchaudio.so: undefined "
+      "symbol: "
+      "_ZNK3c107SymBool10guard_boolEPKcl",
+      "tensorflow.python.framework.errors_impl.NotFoundError: /venv/lib/python3.10/site-packages/"
+      "tensorflow_text/python/ops/_sentencepiece_tokenizer.so: undefined symbol: "
+      "_ZN4absl12lts_2021"}},
+    {"companion.torchvision-operator",
+     "operator torchvision::nms does not exist|Couldn't load custom C++ ops|PyTorch and "
+     "torchvision were "
+     "compiled with different CUDA",
+     R"re(operator torchvision::nms does not exist|Couldn't load custom C\+\+ ops|PyTorch and torchvision were compiled with different CUDA)re",
+     {"RuntimeError: operator torchvision::nms does not exist",
+      "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision "
+      "versions "
+      "are incompatible"}},
+    {"keras.three-not-supported",
+     "installed version of Keras is Keras 3|Keras 3 only supports|requires Keras "
+     "2|backwards-compatible "
+     "tf-keras",
+     R"re(installed version of Keras is Keras 3, but this is not yet supported|install the backwards-compatible tf-keras package)re",
+     {"ValueError: Your currently installed version of Keras is Keras 3, but this is not yet "
+      "supported in "
+      "Transformers. Please install the backwards-compatible tf-keras package with `pip install "
+      "tf-keras`."}},
+    {"python.typing-extensions",
+     "from 'typing_extensions'",
+     R"re(cannot import name '(?P<name>\w+)' from 'typing_extensions')re",
+     {"ImportError: cannot import name 'TypeIs' from 'typing_extensions' "
+      "(/venv/lib/python3.9/site-packages/"
+      "typing_extensions.py)"}},
+    {"pip.unsupported-wheel",
+     "is not a supported wheel on this platform",
+     R"re((?P<wheel>[\w.+-]+\.whl) is not a supported wheel on this platform)re",
+     {"ERROR: tensorflow-2.15.0-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl is not "
+      "a supported "
+      "wheel on this platform."}},
+    {"conda.needs-virtual-cuda",
+     "nothing provides __cuda|__cuda >=|__cuda needed by",
+     R"re(nothing provides (?:requested )?__cuda(?P<bound>[^,]*?)(?: needed by (?P<package>\S+))?$|feature:?\S*\|?__cuda)re",
+     {"  - nothing provides __cuda needed by pytorch-2.1.0-cuda112py310he33e0d6_300"}},
     {"conda.virtual-packages",
      "virtual packages :",
      R"re(virtual packages : (?P<list>\S.*))re",

@@ -94,6 +94,14 @@ constexpr Pattern kPatterns[] = {
      {"UNIMPLEMENTED: DNN library is not found.",
       "E cuda_dnn.cc:319] Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR",
       "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize"}},
+    {"cudnn.part-not-loaded",
+     "Could not load library libcudnn_|Unable to load any of {libcudnn",
+     R"re((?:Could not load library|Unable to load any of) \{?(?P<library>libcudnn\w*\.so[\d.]*)[^.]*?\.? ?(?:Error: (?P<error>.*))?$)re",
+     {"Could not load library libcudnn_cnn_infer.so.8. Error: libnvrtc.so: cannot open shared "
+      "object file: No "
+      "such file or directory",
+      "Unable to load any of {libcudnn_graph.so.9.1.0, libcudnn_graph.so.9.1, libcudnn_graph.so.9, "
+      "libcudnn_graph.so}"}},
     // ------------------------------------------------------- compilers that XLA looks for
     {"xla.libdevice-not-found",
      "libdevice not found at|Can't find libdevice directory|libdevice is required by this HLO",
