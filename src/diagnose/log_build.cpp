@@ -120,10 +120,7 @@ Verdict has_gpu_code(const Machine& machine, const Catalog&) {
     return wheel_for_cpu(*version, machine);
   for (const auto* id : {"torch.not-compiled-with-cuda", "tensorflow.not-built-with-cuda"})
     if (const auto* event = first_event(machine, id)) return told_by_framework(*event);
-  const auto* jax =
-      event_saying(machine, "jax.no-gpu-fallback", "CUDA-enabled jaxlib is not installed");
-  if (jax != nullptr) return told_by_framework(*jax);
-  return NotApplicable{};
+  return jax_has_a_plugin(machine);
 }
 
 constexpr Rule kRules[] = {

@@ -96,7 +96,7 @@ constexpr Pattern kPatterns[] = {
       "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize"}},
     {"cudnn.part-not-loaded",
      "Could not load library libcudnn_|Unable to load any of {libcudnn",
-     R"re((?:Could not load library|Unable to load any of) \{?(?P<library>libcudnn\w*\.so[\d.]*)[^.]*?\.? ?(?:Error: (?P<error>.*))?$)re",
+     R"re((?:Could not load library|Unable to load any of) \{?(?P<library>libcudnn\w*\.so[\d.]*?)(?:[,.}\s].*?(?:Error: (?P<error>.*))?)?$)re",
      {"Could not load library libcudnn_cnn_infer.so.8. Error: libnvrtc.so: cannot open shared "
       "object file: No "
       "such file or directory",
