@@ -31,8 +31,9 @@ struct BlockKind {
   std::unique_ptr<Block> (*begin)(const std::string& line);
 };
 
-std::span<const BlockKind> smi_blocks();  ///< nvidia-smi: its table, its -q form.
-std::span<const BlockKind>
-list_blocks();  ///< pip list, conda list, lspci, lsmod, nvcc -V, df, ls -l.
+std::span<const BlockKind> smi_blocks();   ///< nvidia-smi: its table, its -q form.
+std::span<const BlockKind> csv_blocks();   ///< nvidia-smi --query-gpu.
+std::span<const BlockKind> host_blocks();  ///< lspci, systemctl status.
+std::span<const BlockKind> list_blocks();  ///< pip list, conda list.
 
 }  // namespace gpuwright

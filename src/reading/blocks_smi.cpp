@@ -47,7 +47,9 @@ class SmiTable : public Block {
     // A prefix of a log collector or of a terminal may stand in front.
     const auto bar = text.find('|');
     if (bar == std::string::npos) return false;
-    const auto row = text.substr(bar);
+    const auto row = std::string(trim(text.substr(bar)));
+    // A command with a pipe is no row.
+    if (row.back() != '|') return false;
     if (row.find("NVIDIA-SMI") != std::string::npos) return true;
     const auto cells = cells_of(row);
     if (row.find("No running processes found") != std::string::npos) {
@@ -73,7 +75,7 @@ class SmiTable : public Block {
                 const EventSink& sink) {
     static const RE2 kFirst(R"(^(\d+)\s+(.+?)\s+(On|Off|N/A)$)");
     static const RE2 kBus(R"(^([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)\s+(\S+)$)");
-    static const RE2 kSecond(R"(^(\S+)\s+(\S+)\s+(P\d+|N/A|ERR!)\s+(\S+)\s*/\s*(\S+)$)");
+    static const RE2 kSecond(R"(^(\S+)\s+(\S+)\s+(P\d+|N/A|ERR!)\s+(\S+(?: \S+)?)\s*/\s*(\S+)$)");
     static const RE2 kMemory(R"(^(\d+)MiB\s*/\s*(\d+)MiB$)");
     static const RE2 kLoad(R"(^(\S+?)%?\s+(\S.*)$)");
     std::string index, name, persistence, address, display, fan, temperature, state, power, limit,

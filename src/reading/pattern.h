@@ -30,13 +30,16 @@ struct NoisePattern {
   const char* examples[3];
 };
 
-std::span<const Pattern> driver_patterns();      ///< nvidia-smi, NVML, the kernel's log, nodes.
+std::span<const Pattern> driver_patterns();      ///< nvidia-smi, NVML, device nodes, packages.
+std::span<const Pattern> kernel_patterns();      ///< The kernel's log: NVRM, Xid, the bus.
+std::span<const Pattern> module_patterns();      ///< Kernel modules: loading, building, lists.
 std::span<const Pattern> cuda_patterns();        ///< Driver API and runtime errors, toolkits.
 std::span<const Pattern> tensorflow_patterns();  ///< TensorFlow, Keras, XLA.
 std::span<const Pattern> torch_patterns();       ///< PyTorch, Triton, NCCL.
 std::span<const Pattern> jax_patterns();
 std::span<const Pattern> python_patterns();     ///< Interpreter, pip, uv, conda, packages.
-std::span<const Pattern> container_patterns();  ///< Docker, Kubernetes, Slurm, WSL.
+std::span<const Pattern> container_patterns();  ///< Docker, Podman, CDI, systemd.
+std::span<const Pattern> scheduler_patterns();  ///< Kubernetes, Slurm, WSL, shared memory.
 std::span<const Pattern> host_patterns();       ///< Loader, libraries, memory, disks.
 std::span<const NoisePattern> noise_patterns();
 

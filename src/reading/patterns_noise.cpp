@@ -171,6 +171,34 @@ constexpr NoisePattern kPatterns[] = {
      {"You are using a CUDA device ('NVIDIA GeForce RTX 3080') that has Tensor Cores. To properly "
       "utilize them, "
       "you should set `torch.set_float32_matmul_precision`"}},
+    // The driver's module, as every kernel greets it.
+    {"module verification failed: signature|taints kernel",
+     R"(nvidia\S*: (?:module verification failed: signature|module license 'NVIDIA' taints kernel|loading out-of-tree module taints kernel))",
+     "the kernel notes that the module is not its own; it is loaded all the same",
+     {"[    4.1] nvidia: module verification failed: signature and/or required key missing - "
+      "tainting kernel",
+      "[    5.4] nvidia: module license 'NVIDIA' taints kernel."}},
+    {"(dkms apport): kernel package",
+     R"(ERROR \(dkms apport\): kernel package \S+ is not supported)",
+     "Ubuntu only says that it files no crash report for this kernel",
+     {"ERROR (dkms apport): kernel package linux-headers-6.5.0-14-generic is not supported"}},
+    {"lib/wsl/lib/libcuda.so.1 is not a symbolic link",
+     R"(/usr/lib/wsl/lib/libcuda\.so\.1 is not a symbolic link)",
+     "Windows hands its library into WSL as a file, not as a link; the loader does not mind",
+     {"/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link"}},
+    {"ACPI BIOS Error (bug)|ACPI Error: ",
+     R"(ACPI (?:BIOS )?Error)",
+     "a slip in the mainboard's ACPI tables, which nearly every machine has",
+     {"[    3.1] ACPI BIOS Error (bug): Could not resolve symbol [\\_SB.PCI0], AE_NOT_FOUND"}},
+    {"Failed to properly shut down NVML",
+     R"(Failed to properly shut down NVML)",
+     "what did not start cannot be ended; the line before tells why",
+     {"Failed to properly shut down NVML: GPU access blocked by the operating system"}},
+    {"Unable to create TMPDIR|Setting TMPDIR to",
+     R"(slurmstepd: error: (?:Unable to create TMPDIR|Setting TMPDIR to))",
+     "Slurm takes /tmp in place of a scratch directory that is not there",
+     {"slurmstepd: error: Unable to create TMPDIR [/scratch/918273]: Permission denied",
+      "slurmstepd: error: Setting TMPDIR to /tmp"}},
 };
 
 }  // namespace

@@ -83,8 +83,9 @@ class Knowledge {
  public:
   Knowledge() {
     for (const auto table :
-         {driver_patterns(), cuda_patterns(), tensorflow_patterns(), torch_patterns(),
-          jax_patterns(), python_patterns(), container_patterns(), host_patterns()})
+         {driver_patterns(), kernel_patterns(), module_patterns(), scheduler_patterns(),
+          cuda_patterns(), tensorflow_patterns(), torch_patterns(), jax_patterns(),
+          python_patterns(), container_patterns(), host_patterns()})
       for (const auto& pattern : table) {
         add(pattern.literals, {Target::Kind::kPattern, patterns.size()});
         patterns.push_back(&pattern);
@@ -95,7 +96,7 @@ class Knowledge {
       noise.push_back(&pattern);
       noise_expressions.emplace_back(pattern.expression);
     }
-    for (const auto table : {smi_blocks(), list_blocks()})
+    for (const auto table : {smi_blocks(), csv_blocks(), host_blocks(), list_blocks()})
       for (const auto& kind : table) {
         add(kind.literals, {Target::Kind::kBlock, blocks.size()});
         blocks.push_back(&kind);
@@ -177,6 +178,7 @@ struct Reader::Impl {
     }
     if (seen_events.size() >= kMostEvents || ++of_kind[event.id] > kMostOfOneKind) return;
     seen_events.emplace(std::move(key), reading.machine.events.size());
+    std::replace(event.text.begin(), event.text.end(), '\t', ' ');
     event.text = printable(event.text.substr(0, kLongestText));
     event.source = place(number);
     reading.machine.events.push_back(std::move(event));
@@ -202,7 +204,9 @@ struct Reader::Impl {
     }
     if (reading.unplaced.size() >= kMostUnplaced) return;
     seen_shapes.emplace(shape_of(text), reading.unplaced.size());
-    reading.unplaced.push_back({place(number), printable(text.substr(0, kLongestText)), 1});
+    auto shown = text.substr(0, kLongestText);
+    std::replace(shown.begin(), shown.end(), '\t', ' ');
+    reading.unplaced.push_back({place(number), printable(std::string(trim(shown))), 1});
   }
 
   // A long log of a broken run repeats its trouble by the million; enough is enough.

@@ -15,8 +15,9 @@ namespace gpuwright {
 namespace {
 
 std::vector<std::span<const Pattern>> tables() {
-  return {driver_patterns(), cuda_patterns(),   tensorflow_patterns(), torch_patterns(),
-          jax_patterns(),    python_patterns(), container_patterns(),  host_patterns()};
+  return {driver_patterns(), kernel_patterns(),     module_patterns(), scheduler_patterns(),
+          cuda_patterns(),   tensorflow_patterns(), torch_patterns(),  jax_patterns(),
+          python_patterns(), container_patterns(),  host_patterns()};
 }
 
 std::set<std::string> ids_of(const Reading& reading) {
