@@ -210,10 +210,11 @@ Verdict clocks_are_free(const Machine& machine, const Catalog&) {
   }
   if (proof == nullptr) proof = braked_row(machine, what, heat);
   if (proof == nullptr) return NotApplicable{};
-  const auto* row = slow_row(machine);
+  const auto* row = proof->id == "smi.row" ? proof : slow_row(machine);
+  const auto most = row == nullptr ? "" : value_of(*row, "clocks.max.sm");
   const auto gpu = gpu_of(*proof);
   std::string clocks;
-  if (row != nullptr)
+  if (!most.empty())
     clocks = ": " + value_of(*row, "clocks.sm") + " of " + value_of(*row, "clocks.max.sm") +
              (value_of(*row, "temperature.gpu").empty()
                   ? ""
@@ -223,7 +224,7 @@ Verdict clocks_are_free(const Machine& machine, const Catalog&) {
       .subject = gpu,
       .statement = (heat ? "heat" : "too little power") + std::string(" holds the clocks of GPU ") +
                    gpu + " down, " + what + clocks,
-      .evidence = cite({proof, row}),
+      .evidence = cite({proof, row == proof ? nullptr : row}),
       .cause = heat ? "the GPU or its memory is too hot, so the driver or the chip throttles it"
                     : "the power supply or the board told the GPU to draw less",
       .fix = cool(heat),

@@ -124,17 +124,33 @@ Verdict module_builds(const Machine& machine, const Catalog&) {
   return finding;
 }
 
+// nvidia-smi that reaches no module, and a list of DKMS that has none for the running kernel.
+const Event* not_listed(const Machine& machine) {
+  const auto* kernel = running_kernel(machine);
+  if (kernel == nullptr || !has_event(machine, "smi.no-driver")) return nullptr;
+  const auto built = events_of(machine, "dkms.status");
+  for (const auto* one : built)
+    if (value_of(*one, "kernel") == value_of(*kernel, "release") &&
+        value_of(*one, "state") == "installed")
+      return nullptr;
+  return built.empty() ? nullptr : built.front();
+}
+
 Verdict kernel_has_module(const Machine& machine, const Catalog&) {
   const auto* line = first_event(machine, "module.not-found");
+  if (line == nullptr) line = not_listed(machine);
   if (line == nullptr) return NotApplicable{};
   auto kernel = value_of(*line, "directory");
   kernel = kernel.substr(kernel.rfind('/') + 1);
+  if (kernel.empty() && running_kernel(machine) != nullptr)
+    kernel = value_of(*running_kernel(machine), "release");
   const auto* other = other_built_kernel(machine, kernel);
   Finding finding;
   finding.statement = "there is no nvidia module for the running kernel" +
                       (kernel.empty() ? "" : " " + kernel) +
                       (other == nullptr ? "" : ", only for " + value_of(*other, "kernel"));
-  finding.evidence = cite({line, other, running_kernel(machine)});
+  finding.evidence = cite({line, other == line ? nullptr : other, running_kernel(machine),
+                           first_event(machine, "smi.no-driver")});
   finding.cause = other != nullptr ? "the kernel was updated and the module was not built for it"
                                    : "the driver is not installed, or its module was never built "
                                      "for this kernel";
@@ -161,6 +177,27 @@ Verdict module_is_for_kernel(const Machine& machine, const Catalog&) {
                              magic == nullptr ? "$(uname -r)" : value_of(*magic, "running"));
   finding.certainty = Certainty::kLikely;
   return finding;
+}
+
+Verdict module_is_not_barred(const Machine& machine, const Catalog&) {
+  const auto* line = first_event(machine, "module.blacklisted");
+  if (line == nullptr) return NotApplicable{};
+  const bool argument = line->text.find("Invalid argument") != std::string::npos;
+  return Finding{
+      .statement = argument ? "the nvidia module refuses a parameter that it is loaded with"
+                            : "a setting keeps the nvidia module from being loaded",
+      .evidence = cite({line, first_event(machine, "smi.no-driver")}),
+      .cause = argument
+                   ? "an option in /etc/modprobe.d is of another release of the driver, or its "
+                     "modules are of two releases"
+                   : "a line in /etc/modprobe.d (install nvidia /bin/false, a profile of a "
+                     "power-saving tool like prime-select or envycontrol), or this is no root",
+      .fix = {user_step("grep -rn nvidia /etc/modprobe.d /usr/lib/modprobe.d /lib/modprobe.d",
+                        "finds the line", "nothing", "none needed"),
+              root_step("sudo prime-select nvidia",
+                        "laptops of Ubuntu: gives the card back to the driver, after a reboot",
+                        "which card is used", "sudo prime-select intel")},
+      .certainty = Certainty::kPossible};
 }
 
 Verdict packages_are_whole(const Machine& machine, const Catalog&) {
@@ -195,6 +232,7 @@ constexpr Rule kRules[] = {
      module_is_for_kernel},
     {"driver.module-missing-for-kernel", "the running kernel has an nvidia module",
      kernel_has_module},
+    {"driver.module-not-loaded", "no setting bars the nvidia module", module_is_not_barred},
     {"driver.package-unfinished", "the driver's packages are whole", packages_are_whole},
 };
 

@@ -23,6 +23,11 @@ struct Incident {
   const Event* recovery = nullptr;  ///< The last 154: what the driver itself asks for.
 };
 
+// Kubernetes' device plugin names a GPU by its UUID.
+bool is_of_plugin(const Event& event) {
+  return event.id == "kubernetes.unhealthy" && event.values.contains("code");
+}
+
 std::uint64_t code_of(const Event& event) {
   if (event.id == "kernel.off-bus") return 79;
   if (event.id == "kernel.gsp-timeout") return 119;
@@ -31,6 +36,7 @@ std::uint64_t code_of(const Event& event) {
 
 // "0000:01:00.0", "00000000:01:00" and "0000:01:00" are one slot.
 std::string slot_of(const Event& event) {
+  if (is_of_plugin(event)) return value_of(event, "device");
   auto address = lower(value_of(event, "address"));
   if (const auto dot = address.find('.'); dot != std::string::npos) address.resize(dot);
   if (address.size() > 10 && address.starts_with("0000")) address.erase(0, address.size() - 10);
@@ -48,7 +54,7 @@ std::vector<Incident> incidents(const Machine& machine) {
   std::map<std::string, Incident> by_gpu;
   for (const auto& event : machine.events) {
     if (event.id != "kernel.xid" && event.id != "kernel.off-bus" &&
-        event.id != "kernel.gsp-timeout")
+        event.id != "kernel.gsp-timeout" && !is_of_plugin(event))
       continue;
     auto slot = slot_of(event);
     // The message of the probe has its address in the line before.
@@ -278,8 +284,8 @@ Verdict without_fatal_xid(const Machine& machine, const Catalog& catalog) {
     finding.statement =
         "GPU " + one.address + " reported a fatal error: " + title_of(catalog, xid.code);
     finding.evidence = evidence_of(one);
-    for (const auto* lost : events_of(machine, "smi.device-lost"))
-      finding.evidence.push_back(cite(*lost));
+    for (const auto* id : {"smi.device-lost", "kernel.aer"})
+      if (const auto* other = first_event(machine, id)) finding.evidence.push_back(cite(*other));
     finding.cause = cause_of(one, xid);
     finding.fix = recover(one, xid);
     finding.certainty = Certainty::kLikely;
@@ -480,7 +486,9 @@ Verdict without_other_xid(const Machine& machine, const Catalog& catalog) {
     const auto code = code_of(*line);
     const auto xid = xid_of(catalog, code);
     Finding finding;
-    finding.severity = xid.severity >= XidSeverity::kError ? Severity::kError
+    const bool harmless = value_of(*line, "detail").find(" Nonfatal") != std::string::npos;
+    finding.severity = harmless                              ? Severity::kInfo
+                       : xid.severity >= XidSeverity::kError ? Severity::kError
                        : xid.severity == XidSeverity::kWarning && xid.action != "ignore"
                            ? Severity::kWarning
                            : Severity::kInfo;

@@ -124,7 +124,12 @@ class SmiTable : public Block {
   std::optional<Event> gpu_;
 };
 
-std::unique_ptr<Block> begin_table(const std::string&) { return std::make_unique<SmiTable>(); }
+// Literals do not tell upper from lower case: a command line holds this one too.
+std::unique_ptr<Block> begin_table(const std::string& line) {
+  if (line.find("NVIDIA-SMI ") == std::string::npos || line.find('|') == std::string::npos)
+    return nullptr;
+  return std::make_unique<SmiTable>();
+}
 
 // --------------------------------------------------------------------------- nvidia-smi -q
 

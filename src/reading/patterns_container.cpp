@@ -16,10 +16,11 @@ constexpr Pattern kPatterns[] = {
       "Error response from daemon: could not select device driver \"nvidia\" with capabilities: "
       "[[gpu]]"}},
     {"container.no-runtime",
-     "untime name: nvidia|runtime for \"nvidia\" is configured|untime nvidia not found|"
+     "untime name: nvidia|untime specified nvidia|runtime for \"nvidia\" is configured|untime "
+     "nvidia not found|"
      "nvidia-container-runtime: executable file not found|nvidia-container-runtime-hook|"
      "invalid runtime name",
-     R"re([Uu]nknown (?:or invalid )?runtime (?:name:? )?"?nvidia|no runtime for \\?"nvidia\\?" is configured|nvidia-container-runtime(?:-hook)?\\?"?:? (?:executable file not found|no such file)|nvidia-container-runtime-hook: (?:no such file|executable)|invalid runtime name: nvidia)re",
+     R"re([Uu]nknown (?:or invalid )?runtime (?:name:? |specified )?"?nvidia|no runtime for \\?"nvidia\\?" is configured|nvidia-container-runtime(?:-hook)?\\?"?:? (?:executable file not found|no such file)|nvidia-container-runtime-hook: (?:no such file|executable)|invalid runtime name: nvidia)re",
      {"docker: Error response from daemon: unknown or invalid runtime name: nvidia.",
       "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to get sandbox "
       "runtime: "
@@ -35,8 +36,8 @@ constexpr Pattern kPatterns[] = {
      R"(Cgroup Driver: (?P<driver>\w+))",
      {" Cgroup Driver: systemd"}},
     {"container.cli-failed",
-     "nvidia-container-cli: ",
-     R"(nvidia-container-cli: (?P<what>[a-z][a-z ]+?): (?P<why>.+?)(?:: unknown\.?)?$)",
+     "nvidia-container-cli: |nvidia-container-cli.real: ",
+     R"(nvidia-container-cli(?:\.real)?: (?P<what>[a-z][a-z ]+?): (?P<why>.+?)(?:: unknown\.?)?$)",
      {"nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.",
       "stderr: nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please "
       "update your driver to a newer version, or use an earlier cuda container: unknown",
@@ -53,7 +54,7 @@ constexpr Pattern kPatterns[] = {
     // --------------------------------------------------------------------------- CDI
     {"cdi.unresolvable",
      "unresolvable CDI device|failed to inject CDI devices|no CDI devices|CDI device injection",
-     R"(unresolvable CDI devices? (?P<device>[\w./=,:-]+)|failed to inject CDI devices|CDI device injection failed)",
+     R"((?:failed to inject CDI devices: |CDI device injection failed: )?unresolvable CDI devices? (?P<device>[\w./=,:-]+)|failed to inject CDI devices|CDI device injection failed)",
      {"Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
       "docker: Error response from daemon: failed to create task for container: CDI device "
       "injection "

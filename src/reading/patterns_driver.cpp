@@ -114,10 +114,11 @@ constexpr Pattern kPatterns[] = {
      {"ii  nvidia-driver-550               550.107.02-0ubuntu0.24.04.1     amd64        NVIDIA "
       "driver metapackage"}},
     {"package.toolkit",
-     "nvidia-container-toolkit|nvidia-ctk",
+     "nvidia-container-toolkit|NVIDIA Container Toolkit CLI",
      R"((?:^ii\s+nvidia-container-toolkit(?::\w+)?\s+(?P<version>\d\S*)|NVIDIA Container Toolkit CLI version (?P<cli>[\d.]+)|^nvidia-container-toolkit-(?P<rpm>\d\S*)))",
-     {"ii  nvidia-container-toolkit           1.17.8-1      amd64        NVIDIA Container toolkit",
-      "NVIDIA Container Toolkit CLI version 1.17.8"}},
+     {"NVIDIA Container Toolkit CLI version 1.17.8",
+      "ii  nvidia-container-toolkit           1.17.8-1      amd64        NVIDIA Container "
+      "toolkit"}},
     {"package.driver-upgraded",
      "Upgrade: |nvidia-driver-|libnvidia-compute|upgrade ",
      R"((?:Upgrade: .*|upgrade )(?P<name>(?:lib)?nvidia-(?:driver|compute|utils)[\w-]*):\w+ \(?(?P<from>\d[^, ]*?)-\S*?,? (?P<to>\d[^, )]*?)-)",

@@ -9,7 +9,7 @@ constexpr Pattern kPatterns[] = {
     // --------------------------------------------------------------------- Kubernetes
     {"kubernetes.insufficient",
      "nsufficient nvidia.com/",
-     R"re((?P<nodes>\d+/\d+) nodes are available:.*?(?P<count>\d+) [Ii]nsufficient (?P<resource>nvidia\.com/[\w.-]+)|[Ii]nsufficient (?P<what>nvidia\.com/[\w.-]+))re",
+     R"re((?P<nodes>\d+/\d+) nodes are available:.*?(?P<count>\d+) [Ii]nsufficient (?P<resource>nvidia\.com/[\w.-]*\w)|[Ii]nsufficient (?P<what>nvidia\.com/[\w.-]*\w))re",
      {"  Warning  FailedScheduling  12s  default-scheduler  0/3 nodes are available: 3 "
       "Insufficient "
       "nvidia.com/gpu. preemption: 0/3 nodes are available"}},
@@ -19,7 +19,7 @@ constexpr Pattern kPatterns[] = {
      {"0/4 nodes are available: 1 node(s) had untolerated taint {nvidia.com/gpu: present}"}},
     {"kubernetes.admission",
      "number of devices unavailable for nvidia.com",
-     R"(requested number of devices unavailable for (?P<resource>nvidia\.com/[\w.-]+)\. Requested: (?P<wanted>\d+), Available: (?P<available>\d+))",
+     R"(requested number of devices unavailable for (?P<resource>nvidia\.com/[\w.-]*\w)\. Requested: (?P<wanted>\d+), Available: (?P<available>\d+))",
      {"UnexpectedAdmissionError: Allocate failed due to requested number of devices unavailable "
       "for "
       "nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected"}},
