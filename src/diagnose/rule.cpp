@@ -100,6 +100,7 @@ std::vector<RungRules> all_rules() {
       {Rung::kHost, log_host_rules(), true},
       {Rung::kHost, log_shm_rules(), true},
       {Rung::kHardware, log_xid_rules(), true},
+      {Rung::kHardware, log_gpu_memory_rules(), true},
       {Rung::kHardware, log_hardware_rules(), true},
       {Rung::kHardware, log_link_rules(), true},
       {Rung::kDriver, log_driver_rules(), true},

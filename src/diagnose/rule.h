@@ -99,18 +99,19 @@ std::span<const Rule> log_host_rules();
 std::span<const Rule> log_hardware_rules();
 std::span<const Rule> log_driver_rules();
 std::span<const Rule>
-log_container_rules();                      ///< Rung driver: what keeps the GPU out of a container.
-std::span<const Rule> log_shm_rules();      ///< Rung host.
-std::span<const Rule> log_xid_rules();      ///< Rung hardware: numbered errors, memory.
-std::span<const Rule> log_link_rules();     ///< Rung hardware: links and clocks.
-std::span<const Rule> log_module_rules();   ///< Rung driver: the kernel module.
-std::span<const Rule> log_service_rules();  ///< Rung driver: fabric, MIG, nodes, WSL.
-std::span<const Rule> log_scheduler_rules();  ///< Rung driver: Slurm, Kubernetes.
-std::span<const Rule> log_symptom_rules();    ///< Rung driver, last: symptoms of many causes.
-std::span<const Rule> log_compat_rules();     ///< Rung cuda.
-std::span<const Rule> log_age_rules();        ///< Rung framework: the driver's age.
-std::span<const Rule> log_gpu_fault_rules();  ///< Rung work: programs that made a GPU fault.
-std::span<const Rule> log_holder_rules();     ///< Rung work: memory that others hold.
+log_container_rules();                  ///< Rung driver: what keeps the GPU out of a container.
+std::span<const Rule> log_shm_rules();  ///< Rung host.
+std::span<const Rule> log_xid_rules();  ///< Rung hardware: numbered errors.
+std::span<const Rule> log_gpu_memory_rules();  ///< Rung hardware: memory, NVSwitches.
+std::span<const Rule> log_link_rules();        ///< Rung hardware: links and clocks.
+std::span<const Rule> log_module_rules();      ///< Rung driver: the kernel module.
+std::span<const Rule> log_service_rules();     ///< Rung driver: fabric, MIG, nodes, WSL.
+std::span<const Rule> log_scheduler_rules();   ///< Rung driver: Slurm, Kubernetes.
+std::span<const Rule> log_symptom_rules();     ///< Rung driver, last: symptoms of many causes.
+std::span<const Rule> log_compat_rules();      ///< Rung cuda.
+std::span<const Rule> log_age_rules();         ///< Rung framework: the driver's age.
+std::span<const Rule> log_gpu_fault_rules();   ///< Rung work: programs that made a GPU fault.
+std::span<const Rule> log_holder_rules();      ///< Rung work: memory that others hold.
 std::span<const Rule> log_cuda_rules();
 std::span<const Rule> log_library_rules();
 std::span<const Rule> log_python_rules();
