@@ -27,6 +27,14 @@ std::set<std::string> ids_of_log_rules() {
   return ids;
 }
 
+// A rule about facts may share its id with one about lines; a fact has a reason why it is unknown,
+// and of a text it is always that nobody looked.
+bool asks_for_facts(const Undecision& undecided) {
+  return std::any_of(undecided.missing.begin(), undecided.missing.end(), [](const Evidence& one) {
+    return one.text.find("unknown, not looked at") != std::string::npos;
+  });
+}
+
 bool has(const Diagnosis& diagnosis, Severity severity) {
   return std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
                      [&](const Finding& f) { return f.severity == severity; });
@@ -63,7 +71,8 @@ std::string verdict(const Machine& machine, const Diagnosis& diagnosis) {
 
 Diagnosis finish_text(const Machine& machine, Diagnosis diagnosis) {
   const auto ids = ids_of_log_rules();
-  std::erase_if(diagnosis.undecided, [&](const Undecision& u) { return !ids.contains(u.id); });
+  std::erase_if(diagnosis.undecided,
+                [&](const Undecision& u) { return !ids.contains(u.id) || asks_for_facts(u); });
   diagnosis.frameworks.clear();
   if (has(diagnosis, Severity::kError))
     std::erase_if(diagnosis.findings,
