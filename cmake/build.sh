@@ -26,7 +26,8 @@ gpuwright_missing_packages() {
   command -v ninja >/dev/null || command -v make >/dev/null || echo ninja-build
   [[ $tests == 0 ]] || python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
   if ! command -v "$compiler" >/dev/null; then
-    printf '%s\n' g++ libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libexpected-dev
+    printf '%s\n' g++ libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libexpected-dev \
+      libre2-dev
     [[ $tests == 0 ]] || echo libgtest-dev
     return
   fi
@@ -46,6 +47,12 @@ libtomlplusplus-dev
 #endif
 #if !__has_include(<tl/expected.hpp>)
 libexpected-dev
+#endif
+#if !__has_include(<re2/re2.h>)
+libre2-dev
+#endif
+#if defined(__x86_64__) && !__has_include(<hs/hs.h>)
+libhyperscan-dev
 #endif
 #if $tests && !__has_include(<gtest/gtest.h>)
 libgtest-dev

@@ -84,6 +84,7 @@ inline constexpr int kCouldNotDecide = 3;
 inline constexpr int kInterrupted = 130;
 
 Result<int> run_check(const Arguments& arguments, Output& output);
+Result<int> run_explain(const Arguments& arguments, Output& output);
 Result<int> run_snapshot(const Arguments& arguments, Output& output);
 Result<int> run_help(const Arguments& arguments, Output& output);
 Result<int> run_version(const Arguments& arguments, Output& output);

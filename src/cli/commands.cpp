@@ -41,6 +41,12 @@ constexpr Option kCheckOptions[] = {
     {"--catalog", "", "DIR", "", "take facts about versions from DIR/*.toml"},
 };
 
+constexpr Option kExplainOptions[] = {
+    {"--all", "", "", "", "show every harmless and every unplaced line"},
+    {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
+    {"--catalog", "", "DIR", "", "take facts about versions from DIR/*.toml"},
+};
+
 constexpr Option kSnapshotOptions[] = {
     {"--output", "-o", "FILE", "", "write to FILE, which appears whole or not at all"},
     {"--no-redact", "", "", "", "keep names, addresses, serial numbers and secrets"},
@@ -76,6 +82,16 @@ constexpr Command kCommands[] = {
       {"gpuwright check --format json --only driver", "the driver alone, for a script"}},
      kCheckOptions,
      run_check},
+    {"explain",
+     "say what a log or a pasted error means, and what to do",
+     "[FILE...]",
+     "Reads logs, tracebacks and the output of commands in any mixture; - is standard input.\n"
+     "Exit status: 0 nothing is wrong, 1 problems, 2 wrong usage or unreadable input, 3 "
+     "undecided.\n",
+     {{"nvidia-smi 2>&1 | gpuwright explain", "what does this message mean?"},
+      {"dmesg | gpuwright explain", "what does the kernel say about the GPU?"}},
+     kExplainOptions,
+     run_explain},
     {"snapshot",
      "write everything known about this machine to a file, to be judged elsewhere",
      "",

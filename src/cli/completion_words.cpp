@@ -21,7 +21,7 @@ void add_placeholders(std::string_view placeholder, Words& out) {
     for (const auto& command : commands()) out.words.emplace_back(command.name);
   if (names(placeholder, "RUNG"))
     for (const auto& table : all_rules())
-      if (out.words.empty() || out.words.back() != name_of(table.rung))
+      if (!table.log && (out.words.empty() || out.words.back() != name_of(table.rung)))
         out.words.emplace_back(name_of(table.rung));
   if (names(placeholder, "ID"))
     for (const auto* page = k_finding_pages; page->name != nullptr; ++page)

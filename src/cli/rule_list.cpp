@@ -28,11 +28,13 @@ struct Row {
 std::vector<Row> rows_of(const DiagnoseOptions& options) {
   std::vector<Row> rows;
   const bool all = options.only.empty() && options.only_ids.empty();
-  for (const auto& table : all_rules())
+  for (const auto& table : all_rules()) {
+    if (table.log) continue;  // `check` reads no logs.
     for (const auto& rule : table.rules)
       if ((all || options.only.contains(table.rung) || options.only_ids.contains(rule.id)) &&
           !options.skip.contains(rule.id))
         rows.push_back({table.rung, &rule});
+  }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.rung < b.rung; });
   return rows;

@@ -6,6 +6,7 @@
 #include "diagnose/framework.h"
 #include "diagnose/ladder.h"
 #include "diagnose/run_answer.h"
+#include "diagnose/text.h"
 #include "diagnose/verdict.h"
 
 namespace gpuwright {
@@ -21,10 +22,11 @@ class Judge {
         Diagnosis& diagnosis)
       : machine_(machine), catalog_(catalog), options_(options), diagnosis_(diagnosis) {}
 
-  void judge(Rung rung, const Rule& rule) {
+  /// Tables about lines of a log come after all others, so that there only lower rungs count.
+  void judge(Rung rung, const Rule& rule, bool log) {
     RuleOutcome outcome{rule.id, rule.holds, rung, RuleState::kNotReached};
-    const bool reached =
-        !chain_is_broken_ || rule.standing != Standing::kLink || !depends_on_chain(rung);
+    const bool behind = broken_ && (!log || *broken_ <= rung) && depends_on_chain(rung);
+    const bool reached = !behind || rule.standing != Standing::kLink;
     if (reached) {
       Verdict verdict = rule.judge(machine_, catalog_);
       outcome.state = state_of(verdict);
@@ -57,7 +59,7 @@ class Judge {
     }
   }
 
-  static bool depends_on_chain(Rung rung) { return carries(rung) || rung == Rung::kFramework; }
+  static bool depends_on_chain(Rung rung) { return carries(rung) || rung >= Rung::kFramework; }
 
   // What one fact leaves open is told once, at the lowest rule that asked for it.
   void add(Rung rung, const Rule& rule, const Undecided& undecided) {
@@ -69,22 +71,48 @@ class Judge {
   void add(Rung rung, const Rule& rule, Finding finding) {
     finding.id = rule.id;
     finding.rung = rung;
-    if (finding.severity == Severity::kError && carries(rung)) chain_is_broken_ = true;
+    if (finding.severity == Severity::kError && carries(rung) && (!broken_ || rung < *broken_))
+      broken_ = rung;
+    if (auto* known = find(finding)) return merge(*known, finding);
     diagnosis_.findings.push_back(std::move(finding));
+  }
+
+  // A fault that facts and lines of a log tell alike is one fault.
+  Finding* find(const Finding& finding) {
+    for (auto& known : diagnosis_.findings)
+      if (known.id == finding.id && known.subject == finding.subject) return &known;
+    return nullptr;
+  }
+  static void merge(Finding& known, const Finding& again) {
+    for (const auto& evidence : again.evidence)
+      if (std::find(known.evidence.begin(), known.evidence.end(), evidence) == known.evidence.end())
+        known.evidence.push_back(evidence);
   }
 
   const Machine& machine_;
   const Catalog& catalog_;
   const DiagnoseOptions& options_;
   Diagnosis& diagnosis_;
-  bool chain_is_broken_ = false;
+  std::optional<Rung> broken_;  ///< The lowest rung with an error.
 };
+
+// One file of rules about logs reads lines of one kind, which tell of faults of several rungs: the
+// id says of which.
+Rung rung_of(std::string_view id) {
+  for (const auto rung : {Rung::kHost, Rung::kHardware, Rung::kDriver, Rung::kCuda,
+                          Rung::kLibraries, Rung::kPython, Rung::kFramework, Rung::kWork})
+    if (id.substr(0, id.find('.')) == name_of(rung)) return rung;
+  return Rung::kSpeed;
+}
 
 void judge_all(const Machine& machine, const Catalog& catalog, const DiagnoseOptions& options,
                Diagnosis& diagnosis) {
   Judge judge(machine, catalog, options, diagnosis);
-  for (const auto& table : all_rules())
-    for (const auto& rule : table.rules) judge.judge(table.rung, rule);
+  for (const auto& table : all_rules()) {
+    if (table.log && machine.events.empty()) continue;
+    for (const auto& rule : table.rules)
+      judge.judge(table.log ? rung_of(rule.id) : table.rung, rule, table.log);
+  }
   std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
                    [](const Finding& a, const Finding& b) {
                      return a.rung != b.rung ? a.rung < b.rung : a.severity < b.severity;
@@ -201,6 +229,7 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog, const Diagnos
   if (!options.framework.empty()) return diagnose_one_framework(machine, catalog, options);
   Diagnosis diagnosis;
   judge_all(machine, catalog, options, diagnosis);
+  if (options.text_alone) return finish_text(machine, std::move(diagnosis));
   doubt_what_was_cut_off(machine, diagnosis);
   forget_unknowns_above_errors(diagnosis);
   forget_what_a_run_answers(diagnosis);

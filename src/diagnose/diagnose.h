@@ -104,6 +104,9 @@ struct DiagnoseOptions {
   std::set<std::string> skip{};  ///< Ids of rules whose findings and unknowns are left out.
   std::vector<Ignore> ignores{};
   std::string today{};  ///< "2026-11-30"; empty where no ignore ends.
+  /// The machine is known from a text alone: facts that it does not tell leave nothing open, and no
+  /// rung is said to be right.
+  bool text_alone = false;
 };
 
 /// Judges the machine. Pure: the same machine and catalogue give the same diagnosis.
@@ -114,6 +117,7 @@ Diagnosis diagnose(const Machine& machine, const Catalog& catalog,
 struct RungRules {
   Rung rung;
   std::span<const Rule> rules;
+  bool log = false;  ///< About lines of text: judged where there are any.
 };
 /// All tables in the order of judging, lowest rung first but for what was run.
 std::vector<RungRules> all_rules();

@@ -94,4 +94,32 @@ std::span<const Rule> framework_package_rules();
 std::span<const Rule> framework_setting_rules();
 std::span<const Rule> run_framework_rules();  ///< Rung framework.
 
+/// Rules about lines of logs and pasted output (machine.events). They may share an id with a rule
+/// about facts: the same fault seen through another door.
+std::span<const Rule> log_host_rules();
+std::span<const Rule> log_hardware_rules();
+std::span<const Rule> log_driver_rules();
+std::span<const Rule>
+log_container_rules();                  ///< Rung driver: what keeps the GPU out of a container.
+std::span<const Rule> log_shm_rules();  ///< Rung host.
+std::span<const Rule> log_xid_rules();  ///< Rung hardware: numbered errors.
+std::span<const Rule> log_gpu_memory_rules();  ///< Rung hardware: memory, NVSwitches.
+std::span<const Rule> log_link_rules();        ///< Rung hardware: links and clocks.
+std::span<const Rule> log_module_rules();      ///< Rung driver: the kernel module.
+std::span<const Rule> log_service_rules();     ///< Rung driver: fabric, MIG, nodes, WSL.
+std::span<const Rule> log_scheduler_rules();   ///< Rung driver: Slurm, Kubernetes.
+std::span<const Rule> log_symptom_rules();     ///< Rung driver, last: symptoms of many causes.
+std::span<const Rule> log_compat_rules();      ///< Rung cuda.
+std::span<const Rule> log_age_rules();         ///< Rung framework: the driver's age.
+std::span<const Rule> log_gpu_fault_rules();   ///< Rung work: programs that made a GPU fault.
+std::span<const Rule> log_holder_rules();      ///< Rung work: memory that others hold.
+std::span<const Rule> log_cuda_rules();
+std::span<const Rule> log_library_rules();
+std::span<const Rule> log_python_rules();
+std::span<const Rule> log_framework_rules();
+std::span<const Rule> log_build_rules();      ///< Rung framework.
+std::span<const Rule> log_companion_rules();  ///< Rung framework.
+std::span<const Rule> log_work_rules();  ///< Memory, asserts, collectives: the program's own run.
+std::span<const Rule> log_speed_rules();
+
 }  // namespace gpuwright

@@ -337,6 +337,11 @@ inline constexpr auto kFields<Run> =
     std::tuple{GPUWRIGHT_F(Run, driver), GPUWRIGHT_F(Run, nvml), GPUWRIGHT_F(Run, frameworks)};
 
 template <>
+inline constexpr auto kFields<Event> =
+    std::tuple{GPUWRIGHT_F(Event, id), GPUWRIGHT_F(Event, text), GPUWRIGHT_F(Event, source),
+               GPUWRIGHT_F(Event, count), GPUWRIGHT_F(Event, values)};
+
+template <>
 inline constexpr auto kFields<ProbeNote> =
     std::tuple{GPUWRIGHT_F(ProbeNote, probe), GPUWRIGHT_F(ProbeNote, text)};
 
@@ -344,7 +349,7 @@ template <>
 inline constexpr auto kFields<Machine> = std::tuple{
     GPUWRIGHT_F(Machine, host), GPUWRIGHT_F(Machine, hardware), GPUWRIGHT_F(Machine, driver),
     GPUWRIGHT_F(Machine, cuda), GPUWRIGHT_F(Machine, python),   GPUWRIGHT_F(Machine, frameworks),
-    GPUWRIGHT_F(Machine, run),  GPUWRIGHT_F(Machine, notes)};
+    GPUWRIGHT_F(Machine, run),  GPUWRIGHT_F(Machine, events),   GPUWRIGHT_F(Machine, notes)};
 
 #undef GPUWRIGHT_F
 

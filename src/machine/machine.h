@@ -5,6 +5,7 @@
 
 #include "machine/cuda.h"
 #include "machine/driver.h"
+#include "machine/event.h"
 #include "machine/framework.h"
 #include "machine/hardware.h"
 #include "machine/host.h"
@@ -34,6 +35,7 @@ struct Machine {
   Python python;
   std::vector<Framework> frameworks;
   Run run;
+  std::vector<Event> events;  ///< Of pasted text and logs, in their order; empty without.
   std::vector<ProbeNote> notes;
   friend bool operator==(const Machine&, const Machine&) = default;
 };

@@ -101,6 +101,18 @@ Json to_json(const Undecision& undecision) {
 
 }  // namespace
 
+Json diagnosis_json(const Diagnosis& diagnosis) {
+  Json out = {{"schema_version", kCheckSchema},
+              {"verdict", diagnosis.verdict},
+              {"outcome", name_of(diagnosis.outcome)},
+              {"findings", Json::array()},
+              {"undecided", Json::array()}};
+  for (const auto& finding : diagnosis.findings) out["findings"].push_back(to_json(finding));
+  for (const auto& undecision : diagnosis.undecided)
+    out["undecided"].push_back(to_json(undecision));
+  return out;
+}
+
 Json report_json(const Machine& machine, const Catalog&, const Diagnosis& diagnosis) {
   Json out = {{"schema_version", kCheckSchema},
               {"verdict", diagnosis.verdict},

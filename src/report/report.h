@@ -42,4 +42,7 @@ std::string report_junit(const Diagnosis& diagnosis, bool strict);
 nlohmann::ordered_json report_json(const Machine& machine, const Catalog& catalog,
                                    const Diagnosis& diagnosis);
 
+/// What a report about a machine and one about a text have in common.
+nlohmann::ordered_json diagnosis_json(const Diagnosis& diagnosis);
+
 }  // namespace gpuwright
