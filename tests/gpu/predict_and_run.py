@@ -91,7 +91,9 @@ class Circumstance:
 
     def wrap(self, words):
         if self.user is not None:
-            words = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"] + words
+            words = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups",
+                     # setpriv itself still looks up the program with root's rights
+                     "sh", "-c", 'exec "$@"', "sh"] + words
         if self.setup:
             text = "set -e\n" + self.setup + '\nset +e\nexec "$@"'
             words = ["unshare", "-m", "--propagation", "private", "sh", "-c", text, "sh"] + words
