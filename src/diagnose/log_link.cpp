@@ -188,7 +188,7 @@ const Event* braked_row(const Machine& machine, std::string& what, bool& heat) {
   for (const auto* row : events_of(machine, "smi.row")) {
     const auto text = value_of(*row, "clocks_throttle_reasons.active");
     if (text.size() < 3 || text.size() > 18 || !text.starts_with("0x")) continue;
-    const auto bits = parse_unsigned(text, 16).value_or(0);
+    const auto bits = parse_unsigned(std::string_view(text).substr(2), 16).value_or(0);
     if ((bits & 0xe8) == 0) continue;
     heat = (bits & 0x60) != 0;
     what = heat ? "thermal slowdown" : (bits & 0x80) != 0 ? "power brake" : "hardware slowdown";
