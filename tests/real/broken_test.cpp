@@ -102,7 +102,7 @@ TEST_F(RealTensorFlowBroken, ByALibraryForAnotherProcessor) {
   EXPECT_EQ(sound.reality.gpus, 1u);
   make_foreign(copy.site_packages() + "/nvidia/cufft/lib/libcufft.so.11");
   const auto seen = see("libcufft for aarch64", copy.path(), {{"LD_LIBRARY_PATH", path}});
-  EXPECT_TRUE(seen.prediction.finds("framework.libraries-missing"));
+  EXPECT_TRUE(seen.prediction.finds("libraries.other-architecture"));
   EXPECT_EQ(seen.reality.gpus, 0u);
 }
 

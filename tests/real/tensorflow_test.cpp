@@ -79,7 +79,7 @@ TEST_F(RealTensorFlow, LibraryPathBeatsTheWheels) {
                          {{"LD_LIBRARY_PATH", others + ":" + driver.path() + ":" +
                                                   copy.site_packages() + "/nvidia/cusolver/lib"}});
   EXPECT_EQ(empty.reality.gpus, 0u);
-  EXPECT_TRUE(empty.prediction.finds("framework.libraries-missing"));
+  EXPECT_TRUE(empty.prediction.finds("libraries.file-damaged"));
 }
 
 TEST_F(RealTensorFlow, LinkedPackageDirectoryLosesTheWheels) {
