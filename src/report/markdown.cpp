@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "machine/json.h"
+#include "report/markup.h"
 #include "report/names.h"
 #include "report/report.h"
 #include "report/wording.h"
@@ -11,34 +12,6 @@
 
 namespace gpuwright {
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (std::string_view("\\`*_{}[]<>#|~").find(c) != std::string_view::npos) out += '\\';
-    // A blank of no width keeps a name from being notified.
-    out += c == '@' ? std::string("@\u200b") : std::string(1, c);
-  }
-  return out;
-}
-
-std::size_t longest_run(std::string_view text, char c) {
-  std::size_t longest = 0, run = 0;
-  for (const char one : text) {
-    run = one == c ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  return longest;
-}
-
-// A span is closed by as many backticks as opened it, so it takes more than it holds.
-std::string code(std::string_view text) {
-  const std::string clean = printable(text);
-  if (clean.empty()) return "";
-  const std::string ticks(longest_run(clean, '`') + 1, '`');
-  const std::string gap = clean.front() == '`' || clean.back() == '`' ? " " : "";
-  return ticks + gap + clean + gap + ticks;
-}
 
 std::string fenced(const std::string& text, const std::string& indent, const char* language) {
   const std::string fence(std::max<std::size_t>(longest_run(text, '`') + 1, 3), '`');
@@ -53,7 +26,7 @@ std::string ladder(const std::vector<RungResult>& rungs) {
     const std::string because =
         rung.because ? " (" + std::string(name_of(*rung.because)) + ")" : "";
     out += "| " + std::string(name_of(rung.rung)) + " | " + name_of(rung.state) + because + " | " +
-           escaped(rung.summary) + " |\n";
+           markdown_text(rung.summary) + " |\n";
   }
   return out + "\n";
 }
@@ -61,7 +34,7 @@ std::string ladder(const std::vector<RungResult>& rungs) {
 std::string fix_steps(const std::vector<FixStep>& fix) {
   std::string out;
   for (std::size_t i = 0; i < fix.size(); ++i) {
-    out += std::to_string(i + 1) + ". " + escaped(text_of(fix[i])) + "\n";
+    out += std::to_string(i + 1) + ". " + markdown_text(text_of(fix[i])) + "\n";
     if (!fix[i].command.empty()) out += fenced(fix[i].command, "   ", "sh");
   }
   return out.empty() ? out : "\nFix:\n\n" + out;
@@ -69,22 +42,26 @@ std::string fix_steps(const std::vector<FixStep>& fix) {
 
 std::string section(const Finding& finding) {
   std::string out = "### " + std::string(name_of(finding.severity)) + ": " +
-                    escaped(headline(finding)) + "\n\n" + code(finding.id) + ", " +
+                    markdown_text(headline(finding)) + "\n\n" + markdown_code(finding.id) + ", " +
                     name_of(finding.certainty) + "\n\n";
-  for (const auto& evidence : finding.evidence) out += "- " + code(with_source(evidence)) + "\n";
-  if (!finding.cause.empty()) out += "\nCause: " + escaped(finding.cause) + "\n";
+  for (const auto& evidence : finding.evidence)
+    out += "- " + markdown_code(with_source(evidence)) + "\n";
+  if (!finding.cause.empty()) out += "\nCause: " + markdown_text(finding.cause) + "\n";
   return out + fix_steps(finding.fix) + "\n";
 }
 
 std::string remarks(const Machine& machine, const Diagnosis& diagnosis) {
   std::string out;
   for (const auto& note : machine.notes)
-    out += "- undecided: probe " + escaped(note.probe) + ": " + escaped(note.text) + "\n";
+    out +=
+        "- undecided: probe " + markdown_text(note.probe) + ": " + markdown_text(note.text) + "\n";
   for (const auto& open : diagnosis.undecided)
     for (const auto& missing : open.missing)
-      out += "- undecided: " + code(open.id) + ": " + code(with_source(missing)) + "\n";
+      out += "- undecided: " + markdown_code(open.id) + ": " + markdown_code(with_source(missing)) +
+             "\n";
   for (const auto& [finding, ignore] : diagnosis.ignored)
-    out += "- ignored: " + code(finding.id) + ": " + escaped(reason_of(ignore)) + "\n";
+    out +=
+        "- ignored: " + markdown_code(finding.id) + ": " + markdown_text(reason_of(ignore)) + "\n";
   return out.empty() ? out : out + "\n";
 }
 
@@ -98,11 +75,12 @@ std::string folded_facts(const Machine& machine) {
 }  // namespace
 
 std::string report_markdown(const Machine& machine, const Diagnosis& diagnosis, bool facts) {
-  std::string out =
-      "## gpuwright check\n\n**" + escaped(diagnosis.verdict) + "**\n\n" + ladder(diagnosis.rungs);
+  std::string out = "## gpuwright check\n\n**" + markdown_text(diagnosis.verdict) + "**\n\n" +
+                    ladder(diagnosis.rungs);
   for (const auto& answer : diagnosis.frameworks)
-    out += "- " + escaped(answer.framework + (answer.version.empty() ? "" : " " + answer.version)) +
-           " " + escaped(answer_sentence(answer)) + "\n";
+    out += "- " +
+           markdown_text(answer.framework + (answer.version.empty() ? "" : " " + answer.version)) +
+           " " + markdown_text(answer_sentence(answer)) + "\n";
   if (!diagnosis.frameworks.empty()) out += "\n";
   for (const auto& finding : diagnosis.findings) out += section(finding);
   out += remarks(machine, diagnosis);
