@@ -91,6 +91,7 @@ Result<int> run_version(const Arguments& arguments, Output& output);
 Result<int> run_completion(const Arguments& arguments, Output& output);
 Result<int> run_man(const Arguments& arguments, Output& output);
 Result<int> run_diff(const Arguments& arguments, Output& output);
+Result<int> run_fleet(const Arguments& arguments, Output& output);
 
 std::string version_line();
 

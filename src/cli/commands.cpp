@@ -59,6 +59,14 @@ constexpr Option kDiffOptions[] = {
     {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
 };
 
+constexpr Option kFleetOptions[] = {
+    {"--all", "", "", "", "name every machine instead of the first few"},
+    {"--format", "", "FORMAT", "text json markdown",
+     "text for people, json for programs, markdown to be pasted"},
+    {"--strict", "", "", "", "count warnings as problems"},
+    {"--catalog", "", "DIR", "", "take facts about versions from DIR/*.toml"},
+};
+
 constexpr Option kVersionOptions[] = {
     {"--format", "", "FORMAT", "text json", "text for people, json for programs"},
 };
@@ -109,6 +117,19 @@ constexpr Command kCommands[] = {
       {"gpuwright snapshot -o a.json && gpuwright diff a.json a.json", "two files"}},
      kDiffOptions,
      run_diff},
+    {"fleet",
+     "judge the snapshots of many machines, and name those unlike the rest",
+     "DIR|FILE...",
+     "DIR stands for the *.json files in it; a machine is called as its file. Compared are "
+     "driver,\n"
+     "kernel, distribution, GPUs, CUDA toolkit, Python and frameworks, where 80 % or more agree.\n"
+     "Exit status: 0 all are right, 1 problems somewhere, 2 wrong usage or no file could be read,\n"
+     "3 undecided somewhere, or a file that could not be read.\n",
+     {{"gpuwright snapshot -o node1.json && gpuwright fleet node1.json", "files"},
+      {"mkdir fleet && gpuwright snapshot -o fleet/node1.json && gpuwright fleet fleet",
+       "all that a directory holds"}},
+     kFleetOptions,
+     run_fleet},
     {"help",
      "explain a finding or a command",
      "[ID|COMMAND]",
